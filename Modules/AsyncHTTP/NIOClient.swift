@@ -99,7 +99,7 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
 
   /// Waits for admission to the origin, sends a request, and returns at the head of the reply. A task writes the body
   /// into the buffer.
-  private func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
+  package func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
     let failure = HTTPFailure(to: hop.request)
     guard let request = HTTPClientRequest(hop) else {
       throw failure.broken("the request has no complete address", isRetryable: false)
@@ -121,7 +121,7 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
       return response
     } catch {
       permit.release()
-      throw failure.broken(byTransport: error)
+      throw failure.broken(byTransport: error, limit: maximumBodySize)
     }
   }
 }

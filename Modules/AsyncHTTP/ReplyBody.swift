@@ -8,7 +8,8 @@ import NIOHTTP1
 /// The body of a reply during its transfer. The release of an incomplete body closes its connection.
 struct ReplyBody: Sendable {
   private let parts: HTTPClientResponse.Body
-  /// The length of the body by the reply's Content-Length.
+  /// The length of the body by the reply's Content-Length; `nil` for a compressed body, whose decompressed size alone
+  /// counts.
   private let announced: Int?
   /// Whether the reply has no body because of its status or the method of its request, even if its header fields
   /// describe a body (RFC 9112, 6.3).
@@ -18,7 +19,8 @@ struct ReplyBody: Sendable {
   /// - Parameter limit: The maximum number of bytes in the body.
   init(_ reply: HTTPClientResponse, to request: HTTPRequest, limit: Int) {
     parts = reply.body
-    announced = reply.headers.first(name: "Content-Length").flatMap { Int($0) }
+    let isCompressed = reply.headers.contains(name: "Content-Encoding")
+    announced = isCompressed ? nil : reply.headers.first(name: "Content-Length").flatMap { Int($0) }
     isAbsent = request.method == .head || [204, 304].contains(reply.status.code)
     self.limit = limit
   }

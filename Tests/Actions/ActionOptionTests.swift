@@ -166,6 +166,29 @@ struct ConcurrencyLimitTests {
     try await second.value
   }
 
+  @Test func `an action that raises the maximum of a limit does not overtake the actions that wait for the limit`()
+    async throws
+  {
+    let stack = try ConnectStack.started()
+    func execute(_ script: MockScript, maximum: Int) throws -> AnyActionHandle {
+      try stack.connect.execute(
+        MockGenericAction(script: script), options: ActionOptions(limit: ConcurrencyLimit("host", maximum)))
+    }
+    let scripts = (0..<2).map { _ in MockScript(waits: true) }
+    let running = try execute(scripts[0], maximum: 1)
+    await scripts[0].untilBegun()
+    let waiting = try execute(scripts[1], maximum: 1)
+    #expect(waiting.state == .pending)
+    let later = try execute(MockScript(), maximum: 2)
+    await scripts[1].untilBegun()
+    #expect([running, waiting, later].map(\.state) == [.executing, .executing, .pending])
+    let last = try execute(MockScript(), maximum: 4)
+    for handle in [later, last] { try await handle.waitUntilFinished() }
+    #expect([running, waiting].map(\.state) == [.executing, .executing])
+    for script in scripts { script.release() }
+    for handle in [running, waiting] { try await handle.waitUntilFinished() }
+  }
+
   @Test func `the maximum of simultaneous generic actions is an option of the Connect`() async throws {
     let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
     let scripts = (0..<3).map { _ in MockScript(waits: true) }

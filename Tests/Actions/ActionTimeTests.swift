@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -72,6 +73,21 @@ struct ActionTimeoutTests {
         objects: [ConnectEntity1.make(1, "late")], for: ConnectModels.main.entity(for: ConnectEntity1.self))
     }
     func cancel() { script.cancel() }
+  }
+
+  @Test func `an action with a progress fails with timedOut when its timeout passes between two attempts`() async throws
+  {
+    let retry = RetryPolicy(initialDelay: .seconds(60), jitter: 0)
+    let handle = try connect.execute(
+      TaskAction { throw MockError() } as TaskAction<Void>,
+      options: ActionOptions(timeout: .seconds(30), retry: retry))
+    let progress = handle.progress
+    // The timeout, and the delay before the second attempt.
+    await clock.untilSleeping(2)
+    clock.advance(by: .seconds(30))
+    await #expect { try await handle.value } throws: { ErrorCode.timedOut ~= $0 }
+    #expect(handle.completionStatus == .failed && handle.statistics.attempts == 1)
+    #expect(progress.isCancelled)
   }
 
   @Test func `an action that ends before its timeout succeeds, and its timer is cancelled`() async throws {

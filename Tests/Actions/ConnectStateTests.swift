@@ -84,6 +84,21 @@ struct ConnectStateTests {
     #expect(stores.count == 1)
   }
 
+  @Test(arguments: Backend.availableSQL)
+  func `a store attached with other options after a stop is not attached a second time by the start`(
+    backend: Backend
+  ) throws {
+    var configuration = backend.configuration(named: "options")
+    let store = try connect.attachPersistentStore(for: configuration)
+    try connect.start()
+    try connect.stop()
+    configuration.options[StoreOption.readOnly] = true
+    try connect.attachPersistentStore(for: configuration)
+    try connect.start()
+    #expect(stores.map(\.identifier) == [store.identifier])
+    #expect(stores.map(\.environment.isReadOnly) == [true])
+  }
+
   @Test func `a failed start attaches no store and can be repeated`() throws {
     let good = StoreConfiguration(fileName: "good.sqlite")
     let store = try connect.attachPersistentStore(for: good)

@@ -136,4 +136,63 @@ struct DetachingTests {
     try await connect.detach(persistentStore: store)
     #expect(stores.isEmpty)
   }
+
+  private func refuseDetaching(_ stores: [any PersistentStore]) {
+    #expect { try connect.detach(persistentStores: stores) } throws: { ErrorCode.storeDetached ~= $0 }
+  }
+
+  @Test func `the detach of a store waits for its actions also after it was refused beside a detached store`()
+    async throws
+  {
+    let (first, second) = (try attach("Firsts"), try attach("Seconds"))
+    try await connect.start()
+    try await connect.detach(persistentStore: second)
+    refuseDetaching([first, second])
+    await #expect { try await connect.detach(persistentStores: [first, second]) } throws: {
+      ErrorCode.storeDetached ~= $0
+    }
+    #expect(try isManaged("First"))
+    _ = try await occupy("First")
+    async let detaching: Void = connect.detach(persistentStore: first)
+    try await untilUnmanaged("First")
+    #expect(stores.count == 1 && stores[0] === first)
+    script.release()
+    try await detaching
+    #expect(stores.isEmpty)
+  }
+
+  @Test func `a store that a detach names twice is closed once, and stays managed after a refused detach`()
+    async throws
+  {
+    let store = try attach("Firsts")
+    try await connect.start()
+    let handle = try connect.execute(
+      ClosureAction(ManagedObject.self, entityName: "First") { [connect] _ in
+        try connect.detach(persistentStores: [store, store])
+      })
+    await #expect { try await handle.value } throws: { ErrorCode.deadlock ~= $0 }
+    #expect(try isManaged("First"))
+    try await connect.detach(persistentStores: [store, store])
+    #expect(stores.isEmpty)
+  }
+
+  @Test func `a start during the detach of a closed store leaves the store closed, or the detach is refused`()
+    async throws
+  {
+    // Without another store, a start would attach the default store.
+    _ = try attach("Seconds")
+    for _ in 0..<30 {
+      let first = try attach("Firsts")
+      try await connect.start()
+      try await connect.stop()
+      async let starting: Void = connect.start()
+      let isDetached = (try? await connect.detach(persistentStore: first)) != nil
+      try await starting
+      #expect(try isManaged("First") != isDetached)
+      let remaining = stores.filter { $0.configurationName == "Firsts" }
+      #expect(remaining.isEmpty == isDetached)
+      for store in remaining { try await connect.detach(persistentStore: store) }
+      try await connect.stop()
+    }
+  }
 }

@@ -170,6 +170,29 @@ struct WaitingActionTests {
     await #expect(performing: { try await handle.value }, throws: isDeadlock)
   }
 
+  @Test func `a task that outlives its action may await an action that depends on the finished action`() async throws {
+    let (beginning, end) = (TaskGate(), TaskGate())
+    let known = Mutex<Task<Void, any Error>?>(nil)
+    let other = try connect.execute(TaskAction { await end.pass() })
+    let handle = try connect.execute(
+      TaskAction { [connect] in
+        guard let handle = AnyActionHandle.current else { return }
+        let next = try connect.execute(TaskAction {}, options: ActionOptions(dependencies: [handle, other]))
+        let task = Task {
+          await beginning.pass()
+          try await next.value
+        }
+        known.withLock { $0 = task }
+      })
+    try await handle.value
+    let task = try #require(known.withLock { $0 })
+    // The other dependency has not finished, so that only its cancellation ends the wait.
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    end.open()
+    try await other.value
+  }
+
   @Test func `a detached task of an action may await the action`() async throws {
     let outcome = AsyncStream<ActionState>.makeStream()
     let handle = try connect.execute(

@@ -39,6 +39,24 @@ struct BodyFormTests {
     #expect(try await kind.makeClient(maximumBodySize: 1 << 20).send(.get(server.url)).body.count == 1 << 20)
   }
 
+  @Test(arguments: ClientKind.allCases, [("gzip", CompressedText.gzip), ("deflate", CompressedText.deflate)])
+  func `a compressed body longer than the size limit is accepted if its decompressed body is within the limit`(
+    kind: ClientKind, form: (name: String, body: Data)
+  ) async throws {
+    let text = Data("some text".utf8)
+    let server = try makeServer(
+      "Content-Encoding: \(form.name)\r\nContent-Length: \(form.body.count)\r\n", form.body)
+    let client = kind.makeClient(maximumBodySize: text.count)
+    #expect(form.body.count > text.count)
+    #expect(try await client.send(.get(server.url)).body == text)
+    #expect(try await client.stream(.get(server.url)).collected().body == text)
+    let stricter = kind.makeClient(maximumBodySize: text.count - 1)
+    let error = try await #require(throws: CoherenceError.self) {
+      try await stricter.stream(.get(server.url)).collected()
+    }
+    #expect(error.code == .httpBodyTooLarge)
+  }
+
   @Test(arguments: ClientKind.allCases)
   func `a chunked body arrives as a whole`(kind: ClientKind) async throws {
     let server = try makeServer(

@@ -172,6 +172,22 @@ struct PagingTests {
     #expect(client.requests.count == 2)
   }
 
+  @Test func `a page with the greatest number ends the sequence with an error`() async throws {
+    let client = StubClient { [self] _, request in
+      .make(to: request, 200, [:], body(Page(number: Int.max, items: [1])))
+    }
+    let first = HTTPRequest.get("https://example.org/items?page=\(Int.max)")
+    var pages = client.pages(of: Page.self, from: first, by: Pagination.number(in: "page") { $0.items.isEmpty })
+      .makeAsyncIterator()
+    let failed = try await #require(throws: CoherenceError.self) { try await pages.next() }
+    #expect(failed.code == .httpUnreadable)
+    #expect(try await pages.next() == nil)
+    var numbered = client.pages(of: Page.self, from: first, by: Self.numbered, firstNumber: .max).makeAsyncIterator()
+    let numberedFailure = try await #require(throws: CoherenceError.self) { try await numbered.next() }
+    #expect(numberedFailure.code == .httpUnreadable)
+    #expect(client.requests.count == 2)
+  }
+
   @Test func `a failed page ends the sequence with its error`() async throws {
     let client = StubClient { [self] number, request in
       number == 1 ? .make(to: request, 500) : .make(to: request, 200, [:], body(Page(items: [number])))

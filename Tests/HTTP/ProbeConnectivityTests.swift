@@ -58,7 +58,9 @@ struct ProbeConnectivityTests {
     let client = self.client(failing: [1], isAsked)
     let connectivity = ProbeConnectivity(request, client: client, clock: clock)
     await isAsked.wait()
-    connectivity.noteFailure()
+    // An outbox and a refresher know the protocol alone.
+    let reported: any Connectivity = connectivity
+    reported.noteFailure()
     await untilState(false, of: connectivity)
     clock.ring()
     await untilState(true, of: connectivity)

@@ -109,6 +109,43 @@ import Testing
     #expect(try await stack.actions.counts() == [:])
   }
 
+  @Test(arguments: Backend.available)
+  func `the handle of a deleted action deletes no other action with its unique key`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(ManualClock())
+    let first = try stack.enqueue(Mark(board: stack.boardName, text: "first"), key: "key")
+    try await worker.runDueActions()
+    #expect(try await stack.actions.delete(first))
+    let second = try stack.enqueue(Mark(board: stack.boardName, text: "second"), key: "key")
+    #expect(second != first)
+
+    #expect(try await !stack.actions.delete(first))
+    #expect(try await stack.state(of: second) == .waiting)
+    try await worker.runDueActions()
+    #expect(try await !stack.actions.delete(first))
+    #expect(try await stack.state(of: second) == .succeeded)
+    // The handle still finds the latest equal action, whose own handle deletes it.
+    let found = try #require(try await stack.actions.action(first)?.handle)
+    #expect(found == second)
+    #expect(try await stack.actions.delete(found))
+  }
+
+  @Test(arguments: Backend.available)
+  func `the deletion of a waiting action ends the waits for its end`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let handle = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(3600))
+    let actions = stack.actions
+    let wait = Task { try await actions.untilFinished(handle) }
+    // The end of another action is a signal too, after which the wait goes on.
+    let other = try stack.enqueue(Mark(board: stack.boardName))
+    try await stack.worker(time).runDueActions()
+    _ = try await actions.untilFinished(other)
+    #expect(try await actions.delete(handle))
+    let error = try await #require(throws: CoherenceError.self) { try await wait.value }
+    #expect(error.code == .objectNotFound)
+  }
+
   @Test func `a worker sends events for the start, the progress and the end of an attempt, in this order`() async throws
   {
     let stack = try ActionStack()

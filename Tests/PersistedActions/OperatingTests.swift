@@ -129,4 +129,12 @@ import Testing
     }
     #expect(Set(work.compactMap { $0 as? PersistedActionEvent }) == Set(events))
   }
+
+  @Test func `options out of range are replaced by the nearest valid value`() {
+    let options = PersistedActionOptions(concurrency: 0, queues: [], leaseLength: .zero, maximumClaimedAhead: -1)
+    #expect(options.concurrency == 1 && options.maximumClaimedAhead == 0)
+    #expect(options.queues.map(\.name) == [PersistedActionQueue.defaultName])
+    #expect(options.leaseLength == .seconds(1))
+    #expect(PersistedActionOptions(maximumClaimedAhead: 0).maximumClaimedAhead == 0)
+  }
 }

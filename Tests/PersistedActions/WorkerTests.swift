@@ -62,6 +62,32 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `an action of high priority that an earlier release has scheduled does not delay actions that are due before it`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    try stack.saving { context in
+      try context.enqueue(
+        Mark(board: stack.boardName, text: "former"), at: time.date.addingTimeInterval(900), priority: .veryHigh)
+      try context.save()
+      // The earlier release has shifted the rank of a scheduled action by its priority.
+      for record in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherencePersistedAction")) {
+        try record.setValue(time.date.addingTimeInterval(-300), for: "rank")
+      }
+    }
+    try stack.enqueue(Mark(board: stack.boardName, text: "present"), at: time.date.addingTimeInterval(60))
+    let worker = try stack.worker(time)
+    time.advance(by: .seconds(60))
+    #expect(try await worker.runDueActions() == 1)
+    time.advance(by: .seconds(839))
+    #expect(try await worker.runDueActions() == 0)
+    time.advance(by: .seconds(1))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["present", "former"])
+  }
+
+  @Test(arguments: Backend.available)
   func `after a long wait, an action of low priority runs before newer actions of high priority`(
     _ backend: Backend
   ) async throws {

@@ -23,9 +23,9 @@ public protocol Action: Sendable {
   /// Requests that the work ends early, because a caller cancelled the action or its timeout has passed.
   ///
   /// Called at most once, and not for a finished action: after a cancellation on the cancelling thread, after a timeout
-  /// on a thread of its own. The work may still run on another thread, or may just have ended. The call is part of the
-  /// action: waiting here for an action that depends on this one throws ``ErrorCode/deadlock``, and `stop` of
-  /// the Connect returns at once.
+  /// on a thread of the completion blocks, see ``ConnectOptions/maximumConcurrentCompletionBlocks``. The work may not
+  /// have begun, may still run on another thread, or may just have ended. The call is part of the action: waiting here
+  /// for an action that depends on this one throws ``ErrorCode/deadlock``, and `stop` of the Connect returns at once.
   func cancel()
 
   /// The options of a submission that passes none.
@@ -58,7 +58,8 @@ public protocol EntityAction: Action {
   /// A thrown error fails the action.
   ///
   /// - Parameter context: A context of this attempt. Its saves are durable, and the view context sees them. Unsaved
-  ///   changes are lost at the end; then the log has a warning, and ``ActionStatistics/hasUnsavedChanges`` is true.
+  ///   changes are lost at the end; after a success the log then has a warning, and
+  ///   ``ActionStatistics/hasUnsavedChanges`` is true.
   func execute(context: ActionContext) throws
 }
 

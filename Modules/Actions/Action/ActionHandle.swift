@@ -55,6 +55,7 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
 
   /// Runs an attempt in a task, which lets the lane continue at its end.
   private func start(_ body: @escaping @Sendable (AnyActionHandle) async throws -> Output, inLane lane: Int) {
+    let attempt = lifecycle.withLock { $0.attempts }
     // Detached: the task of the previous action may start this one, which must not inherit its task-local values.
     let task = Task.detached { [self] in
       let startTime = DispatchTime.now().uptimeNanoseconds
@@ -65,7 +66,7 @@ public final class ActionHandle<Output: Sendable>: AnyActionHandle, @unchecked S
       endAttempt(throwing: error)
       queue.laneDidFinish(lane, after: time)
     }
-    didStart(task)
+    didStart(task, ofAttempt: attempt)
   }
 
   /// Does the work and stores its result. Returns the error of failed work.

@@ -33,9 +33,8 @@ public protocol ActionProxy: AnyObject, Sendable {
   /// the latest change.
   var progressUpdates: AsyncStream<ActionProgress> { get }
 
-  /// Cancels the action. A waiting action finishes at once without running. A running action is notified by
-  /// ``Action/cancel()`` and finishes at the end of its work; its earlier saves are kept. A finished action does not
-  /// change.
+  /// Cancels the action, and notifies it by ``Action/cancel()``. A waiting action then finishes without running. A
+  /// running action finishes at the end of its work; its earlier saves are kept. A finished action does not change.
   func cancel()
 
   /// Waits for the end of the action. Cancelling the waiting task ends the wait and not the action.

@@ -6,7 +6,7 @@ protocol ActionScheduler: AnyObject, Sendable {
 
   // MARK: Events
 
-  /// Publishes the start of the first attempt.
+  /// Publishes the start of the action: of its first attempt, or before its end for an action that never runs.
   func didStart(_ handle: AnyActionHandle)
   /// Publishes that another attempt follows after a delay.
   func willRetry(_ handle: AnyActionHandle, attempt: Int, delay: Duration)
@@ -22,7 +22,7 @@ protocol ActionScheduler: AnyObject, Sendable {
   func withdraw(_ handle: AnyActionHandle)
   /// Whether a stop waits for the action while the queue of the action is suspended.
   func isStuck(_ handle: AnyActionHandle) -> Bool
-  /// Releases the action's slot of its concurrency limit. Does nothing without a limit.
+  /// Releases the action's slot of its concurrency limit, or ends its wait for a slot. Does nothing without a limit.
   func releaseSlot(of handle: AnyActionHandle)
   /// Schedules the next attempt. The delay has passed.
   func resume(_ handle: AnyActionHandle)

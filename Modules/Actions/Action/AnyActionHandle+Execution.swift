@@ -18,9 +18,12 @@ extension AnyActionHandle {
   }
 
   /// Keeps the task of an asynchronous attempt, and cancels it if the action was cancelled or has expired by then.
-  func didStart(_ task: Task<Void, Never>) {
+  ///
+  /// - Parameter attempt: The number of the attempt. The task may have ended before this call, and a later attempt may
+  ///   have begun, whose task the action keeps.
+  func didStart(_ task: Task<Void, Never>, ofAttempt attempt: Int) {
     let isCanceledOrExpired = lifecycle.withLock { lifecycle in
-      if lifecycle.state == .executing { lifecycle.task = task }
+      if lifecycle.state == .executing, lifecycle.attempts == attempt { lifecycle.task = task }
       return lifecycle.isCanceledOrExpired
     }
     if isCanceledOrExpired { task.cancel() }
@@ -44,7 +47,7 @@ extension AnyActionHandle {
     for waiter in finish.waiters { waiter.resume(with: .success(())) }
   }
 
-  /// Finishes a pending action without running it. Its events are the same as those of an action that ran.
+  /// Finishes a pending action without another attempt. Its events are the same as those of an action that ran.
   private func finishIfPending(throwing error: (any Error)? = nil) {
     guard let claim = lifecycle.withLock({ $0.claim(toRun: false) }) else { return }
     scheduler.withdraw(self)
@@ -52,7 +55,7 @@ extension AnyActionHandle {
     finish(throwing: error)
   }
 
-  /// Fails a pending action without running it. Does nothing for a cancelled or expired action.
+  /// Fails a pending action without another attempt. Does nothing for a cancelled or expired action.
   func fail(_ error: CoherenceError) {
     if !isCanceledOrExpired { finishIfPending(throwing: error) }
   }
@@ -90,7 +93,7 @@ extension AnyActionHandle {
     Self.$executing.withValue(self) { action.cancel() }
     let (task, progress) = lifecycle.withLock { ($0.task, $0.progress) }
     task?.cancel()
-    progress?.cancel()
+    progress?.cancelOnlyProgress()
   }
 
   // MARK: Timeout

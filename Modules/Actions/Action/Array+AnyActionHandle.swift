@@ -21,7 +21,7 @@ extension [AnyActionHandle] {
 
   /// Blocks the calling thread until all actions have finished. A wait inside of an action is checked for deadlock.
   ///
-  /// - Throws: ``ErrorCode/deadlock``; ``ErrorCode/illegalState`` on the main actor, when one of the actions
+  /// - Throws: ``ErrorCode/deadlock``; ``ErrorCode/illegalState`` on the main actor, when an action of the same Connect
   ///   waits for the main actor.
   func waitUntilFinished() throws {
     try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }

@@ -2,10 +2,10 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
-/// Blocks a thread until actions have finished. On the main actor the wait is refused when one of the actions waits for
-/// the main actor in its turn, because neither wait could end.
+/// Blocks a thread until actions have finished. On the main actor the wait ends with an error when an action of the
+/// scheduler waits for the main actor in its turn, because neither wait could end.
 enum MainActorWait {
-  /// Blocks the calling thread until a semaphore is signaled.
+  /// Blocks the calling thread until a semaphore is signaled, or until an error.
   ///
   /// - Parameter scheduler: The scheduler of the awaited actions.
   /// - Throws: ``ErrorCode/illegalState`` on the main actor, when an action of the scheduler waits for a main-queue

@@ -9,9 +9,13 @@ enum WaitGraph {
 
   /// Records that a running action waits for other actions. Each call is paired with a call of `end`.
   ///
+  /// Does nothing for a finished action, whose wait is that of a task which has outlived the action: nothing waits for
+  /// the end of the action any more.
+  ///
   /// - Throws: ``ErrorCode/deadlock`` when one of the other actions cannot finish before the waiting action.
   ///   Nothing is recorded then.
   static func begin(_ waiter: AnyActionHandle, for awaited: [AnyActionHandle]) throws {
+    if waiter.state == .finished { return }
     try waits.withLock { waits in
       let detector = DeadlockDetector(awaited: awaited, by: waiter) { handle in
         handle.requirement(of: waiter, waits: waits)

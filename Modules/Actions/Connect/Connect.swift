@@ -91,7 +91,7 @@ public protocol Connect: PersistentContainer {
   func isManaged(_ entity: EntityDescription) -> Bool
 
   /// The attributes that identify the entity's records, whether the entity is managed or not. Empty when the model names
-  /// none.
+  /// none. A name without an attribute of the entity is in the list, if the entity has no other key.
   func uniquenessAttributes(for entity: EntityDescription) -> [String]
 }
 

@@ -2,6 +2,7 @@ import CoherenceCore
 import Dispatch
 import Synchronization
 
+/// The waits of the callers of a stop, each with a time limit of its own.
 extension ConnectStop {
   /// Blocks the calling thread until the end of the stop or the time limit.
   ///

@@ -4,8 +4,8 @@ import Foundation
 
 /// Attaching at a start and detaching at a stop.
 extension GenericConnect {
-  /// Attaches the stores that an earlier stop detached, or the default store when the Connect has no attachments. When one
-  /// store fails, none is attached.
+  /// Attaches the stores that an earlier stop detached, or the default store when the Connect has neither an attachment
+  /// nor a store. When one store fails, none is attached.
   func attachMissing(_ attachments: inout [StoreAttachment]) throws {
     var wanted = attachments
     if wanted.isEmpty, persistentStoreCoordinator.persistentStores.isEmpty {
@@ -13,7 +13,8 @@ extension GenericConnect {
     }
     var attached: [any PersistentStore] = []
     do {
-      for index in wanted.indices where wanted[index].store == nil {
+      // A store that a call of `detach` is about to remove stays closed.
+      for index in wanted.indices where wanted[index].store == nil && wanted[index].pendingDetachCount == 0 {
         let store = try container.attachPersistentStore(
           at: wanted[index].directory, for: wanted[index].configuration)
         wanted[index].store = store
@@ -33,7 +34,7 @@ extension GenericConnect {
   /// - Throws: The first error of closing a store. The other stores are closed nevertheless.
   func detachAll(_ attachments: inout [StoreAttachment]) throws {
     let stores = persistentStoreCoordinator.persistentStores
-    // A store that was removed from the coordinator directly is not attached again.
+    // A store removed from the coordinator directly is not attached again.
     attachments.removeAll { attachment in
       attachment.store.map { store in !stores.contains { $0 === store } } == true
     }
@@ -47,8 +48,7 @@ extension GenericConnect {
       }
       let position = index ?? attachments.endIndex
       if index == nil { attachments.append(attachment(of: store)) }
-      attachments[position].store = nil
-      attachments[position].detachedStore = store
+      attachments[position].noteStop(of: store)
     }
     // A caller of `detach` still waits for these stores; a start must not attach them again.
     attachments.removeAll { $0.pendingDetachCount > 0 }

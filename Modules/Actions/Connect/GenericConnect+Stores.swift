@@ -23,7 +23,7 @@ extension GenericConnect {
       let wanted = configurations.isEmpty ? [StoreConfiguration()] : configurations
       let stores = try container.attachPersistentStores(at: url, for: wanted)
       for (configuration, store) in zip(wanted, stores) {
-        attachments.removeAll { $0.awaitsStart(for: configuration, at: url) }
+        attachments.removeAll { $0.awaitsStart(for: configuration, at: url) || $0.awaitsStart(of: store) }
         attachments.append(StoreAttachment(directory: url, configuration: configuration, store: store))
       }
       manageEntities(of: attachments, logging: stores)
@@ -36,17 +36,20 @@ extension GenericConnect {
   /// The call first waits for the unfinished actions on entities that no other store holds, and cancels them unless the
   /// Connect is stopping.
   ///
-  /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/deadlock`` when one
-  ///   of these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when one of the
-  ///   actions waits for the main actor. The store stays attached then. Errors of closing the store are thrown too.
+  /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/deadlock`` when one of
+  ///   these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when an action
+  ///   of the Connect waits for the main actor. The store stays attached then. Errors of closing the store are thrown
+  ///   too.
   public final func detach(persistentStore: any PersistentStore) throws {
     try detach(persistentStores: [persistentStore])
   }
 
   /// Closes several stores; see ``detach(persistentStore:)``. When one of them is not attached here, none is closed.
+  /// A store that is passed twice counts once.
   public final func detach(persistentStores: [any PersistentStore]) throws {
+    let actions = try beginDetaching(persistentStores)
     do {
-      try beginDetaching(persistentStores).waitUntilFinished()
+      try actions.waitUntilFinished()
     } catch {
       cancelDetaching(persistentStores)
       throw error
@@ -56,8 +59,9 @@ extension GenericConnect {
 
   /// Closes several stores without blocking a thread; see ``detach(persistentStore:)``.
   public final func detach(persistentStores: [any PersistentStore]) async throws {
+    let actions = try beginDetaching(persistentStores)
     do {
-      try await beginDetaching(persistentStores).waitUntilFinished()
+      try await actions.waitUntilFinished()
     } catch {
       cancelDetaching(persistentStores)
       throw error
@@ -73,10 +77,11 @@ extension GenericConnect {
   /// of attach and detach from managing these entities again.
   ///
   /// - Returns: The actions to wait for before the stores are closed.
+  /// - Throws: ``ErrorCode/storeDetached``. No attachment is marked then.
   private func beginDetaching(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
     let (handles, isStopping) = try attachments.withLock { attachments in
       try checkAreAttached(stores, attachments)
-      for store in stores { markDetaching(store, in: &attachments) }
+      markDetaching(stores, in: &attachments)
       manageEntities(of: attachments)
       let entities = ManagedEntities(of: stores, model: managedObjectModel)
       return (dispatcher.unfinished(of: entities), state == .stopping)
@@ -99,18 +104,17 @@ extension GenericConnect {
     }
   }
 
-  /// Counts a call of `detach` in the attachment of a store.
-  private func markDetaching(_ store: any PersistentStore, in attachments: inout [StoreAttachment]) {
-    if let index = attachments.firstIndex(where: { $0.isAttachment(of: store) }) {
+  /// Counts a call of `detach` in the attachments of its stores, once in each attachment, as `cancelDetaching` does.
+  private func markDetaching(_ stores: [any PersistentStore], in attachments: inout [StoreAttachment]) {
+    for store in stores where !attachments.contains(where: { $0.isAttachment(of: store) }) {
+      attachments.append(attachment(of: store))
+    }
+    for index in attachments.indices where stores.contains(where: { attachments[index].isAttachment(of: $0) }) {
       attachments[index].pendingDetachCount += 1
-    } else {
-      var attachment = attachment(of: store)
-      attachment.pendingDetachCount = 1
-      attachments.append(attachment)
     }
   }
 
-  /// Removes the marks of `beginDetaching`: the stores stay attached.
+  /// Removes the marks that `beginDetaching` has set: the stores stay attached.
   private func cancelDetaching(_ stores: [any PersistentStore]) {
     attachments.withLock { attachments in
       for index in attachments.indices where stores.contains(where: { attachments[index].isAttachment(of: $0) }) {
@@ -126,7 +130,7 @@ extension GenericConnect {
       attachments.removeAll { attachment in stores.contains(where: attachment.isAttachment) }
       defer { manageEntities(of: attachments) }
       let attached = persistentStoreCoordinator.persistentStores
-      try container.detach(persistentStores: stores.filter { store in attached.contains { $0 === store } })
+      try container.detach(persistentStores: attached.filter { store in stores.contains { $0 === store } })
     }
   }
 }

@@ -28,6 +28,7 @@ open class GenericConnect<Strategy: ContextStrategyType>: Connect, @unchecked Se
   let dispatcher: ActionDispatcher
   let logger: Logger
   let lifecycle = Mutex(ConnectLifecycle())
+  /// The streams of ``SuspensionReporting/suspensions``.
   let suspensionStreams = Broadcast<Bool>()
   /// The attached stores, and the stores of the next start. The lock is held while stores are opened and closed, so that
   /// two calls do so one after the other. It is acquired before the lock of the lifecycle.

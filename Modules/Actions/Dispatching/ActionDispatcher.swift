@@ -77,7 +77,8 @@ final class ActionDispatcher: Sendable {
 
   /// Puts an action into its queue while the registry is locked, so that `close` finds every accepted action.
   ///
-  /// - Returns: Whether nothing else is to be done now. Otherwise the caller waits for the prerequisites next.
+  /// - Returns: Whether the submission is complete. Otherwise the caller waits for the prerequisites next, without the
+  ///   lock.
   private func holdOrEnqueue(_ handle: AnyActionHandle, _ registry: inout ActionRegistry) -> Bool {
     if handle.entity == nil, !registry.isOpen {
       handle.queue.hold(handle, for: .start)
@@ -94,6 +95,7 @@ final class ActionDispatcher: Sendable {
 
   // MARK: Conditions
 
+  /// Lets an action continue after the end of its prerequisites: at once, if it has none.
   private func awaitPrerequisites(of handle: AnyActionHandle) {
     let prerequisites = handle.resolvedOptions?.prerequisites.all ?? []
     guard !prerequisites.isEmpty else { return acquireSlot(for: handle) }
@@ -119,20 +121,21 @@ final class ActionDispatcher: Sendable {
 
   private static let failureQueue = DispatchQueue(label: "connect.queue.dependencies", qos: .utility)
 
-  /// Enqueues an action, or holds it until its concurrency limit has a free slot.
+  /// Enqueues an action, or holds it until its concurrency limit has a free slot. A limit that raises its maximum
+  /// enqueues earlier actions too.
   private func acquireSlot(for handle: AnyActionHandle) {
     guard let limit = handle.resolvedOptions?.options.limit else {
       if handle.isPending { handle.queue.enqueue(handle) }
       return
     }
-    let hasSlot = registry.withLock { registry in
+    let ready: [AnyActionHandle] = registry.withLock { registry in
       // An action that finished before this has released its slot, and would never release another one.
-      guard handle.isPending else { return false }
-      if registry.concurrencyGroups.acquireSlot(of: limit, for: handle) { return true }
-      handle.queue.hold(handle, for: .slot)
-      return false
+      guard handle.isPending else { return [] }
+      let ready = registry.concurrencyGroups.acquireSlot(of: limit, for: handle)
+      if !ready.contains(where: { $0 === handle }) { handle.queue.hold(handle, for: .slot) }
+      return ready
     }
-    if hasSlot { handle.queue.enqueue(handle) }
+    for handle in ready { handle.queue.enqueue(handle) }
   }
 }
 

@@ -5,7 +5,7 @@ import CoherenceCore
 /// The registry has a lock of its own, apart from the lock under which stores are opened and closed, so that a submission
 /// never waits for a store.
 struct ActionRegistry {
-  /// Whether generic actions run. Otherwise they wait for the start.
+  /// Whether a submitted generic action is queued. Otherwise the action waits for the next start.
   var isOpen = false
   var isSuspended = false
   /// The hierarchies suspended individually, by the name of the root entity.

@@ -7,7 +7,7 @@ struct EntityUniqueness {
   /// The attributes that identify a record: the key, or else the shortest constraint; `nil` without either.
   var validAttributes: [String]? { entity.keyAttributes?.map(\.name) ?? shortestConstraint }
 
-  /// The attributes that the model names, whether the entity has them or not.
+  /// The attributes that identify a record, or else the names in the model's key setting, even of missing attributes.
   var attributes: [String] { validAttributes ?? entity.keyNames ?? [] }
 
   /// The attributes that the model names and the entity does not have.

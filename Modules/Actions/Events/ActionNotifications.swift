@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Notification {
-  /// Posted when the first attempt of an action has started. The object is the ``Connect``; `userInfo` has the proxy under
-  /// ``Key/ActionProxy``.
+  /// Posted when the first attempt of an action has started, and directly before the end of an action that never runs.
+  /// The object is the ``Connect``; `userInfo` has the proxy under ``Key/ActionProxy``.
   ///
   /// Posted on a queue of the Connect, one notification after the other. A slow observer delays later notifications,
   /// events and completion blocks, which keep their order, and delays no action.

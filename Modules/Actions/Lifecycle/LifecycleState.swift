@@ -82,7 +82,8 @@ struct LifecycleState<Completion: Sendable> {
   /// action, or a caller that finishes the action without running it.
   ///
   /// - Parameter toRun: Whether the caller runs the action.
-  /// - Returns: `nil` when another caller has claimed the action, or has cancelled it and is about to claim it.
+  /// - Returns: `nil` when another caller has claimed the action; to a lane also when the action is cancelled or
+  ///   expired, because another caller is about to claim it.
   mutating func claim(toRun: Bool) -> Claim? {
     guard state == .pending, !(toRun && isCanceledOrExpired) else { return nil }
     state = .executing
@@ -133,7 +134,7 @@ struct LifecycleState<Completion: Sendable> {
     task = nil
   }
 
-  /// Changes from executing to finished, and releases everything that the action kept.
+  /// Changes from executing to finished, and releases the task, the timers, the blocks and the waiters.
   mutating func finish(throwing failure: (any Error)?) -> Finish {
     error = finalError(for: failure)
     if status != .canceled { status = error == nil ? .successful : .failed }

@@ -42,6 +42,13 @@ final class SharedProgress: Progress, @unchecked Sendable {
   override var isIndeterminate: Bool { lock.withLock { super.isIndeterminate } }
 
   override func cancel() {
+    cancelOnlyProgress()
+    onCancel()
+  }
+
+  /// Cancels the progress of an action whose end is requested already. After a timeout, a cancellation of the action
+  /// would replace the failure of the action.
+  func cancelOnlyProgress() {
     // The handler is code of the program and may block, so it is called without the lock, which the action needs to set
     // its progress. The handler is not restored: the base class calls a handler set on a cancelled progress.
     let handler = lock.withLock {
@@ -51,7 +58,6 @@ final class SharedProgress: Progress, @unchecked Sendable {
       return handler
     }
     handler?()
-    onCancel()
   }
 
   /// The counts of one moment.

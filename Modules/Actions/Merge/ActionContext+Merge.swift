@@ -5,24 +5,25 @@ extension ActionContext {
   /// Makes the stored records of an entity equal to the given objects, matched by the entity's uniqueness attributes, and
   /// saves.
   ///
-  /// Without options, a merge deletes the records whose key no object has, and all records for an empty array, as in
-  /// Coherence 5. With options, only the mode ``MergeOptions/Mode/replace`` deletes.
+  /// Without options, a merge deletes the records whose key no object has, also for an empty array, as in Coherence 5.
+  /// Records of subentities and records without a key stay. With options, only the mode ``MergeOptions/Mode/replace``
+  /// deletes records for which no object has the key.
   ///
   /// An object with a new key is inserted itself, so it must not belong to a context. From other objects, the merge copies
   /// the attributes that differ, and no relationships. The order of the objects does not matter, and a second merge of the
   /// same objects writes nothing.
   ///
   /// The merge plans all changes from one state of each store before it makes the first, and checks for cancellation
-  /// during the plan. A record equal to its input costs neither an object nor memory. One save writes all changes, with other
-  /// changes of the context, in one transaction for each store.
+  /// during the plan. A record equal to its input costs neither an object nor memory. Unless ``MergeOptions/saves`` is
+  /// false, one save writes all changes, with other changes of the context, in one transaction for each store.
   ///
-  /// Another writer may save between the plan and the save. A merge that loses such a race is rolled back and planned again
-  /// from the newer records, as if it had begun after the other save. During the last attempt the stores keep other writers
-  /// out. A lost race is an inserted key, a changed key, a record that the condition or the filter protects at the time of
-  /// the save, and any conflict under the policy ``MergePolicy/error``; other policies resolve conflicts over records. In a
-  /// context with other changes the merge is planned once: the save leaves out a protected record, and other lost races are
-  /// thrown. With a condition or a filter that reads related records, the stores keep other writers out from the first
-  /// plan on.
+  /// Another writer may save between the plan and the save. A merge that loses such a race is rolled back and planned
+  /// again from the newer records, as if it had begun after the other save. During the last attempt the stores keep
+  /// other writers out. A lost race is an inserted key, a changed key, a record that the condition or the filter
+  /// protects at the time of the save, and any conflict under the policy ``MergePolicy/error``; other policies resolve
+  /// conflicts over records. In a context with other changes the merge is planned once: the save leaves out a protected
+  /// record, and other lost races are thrown. In any other context, with a condition or a filter that reads related
+  /// records, the stores keep other writers out from the first plan on.
   ///
   /// An object whose insertion lost a race cannot be used again; the merge inserts a copy of it.
   ///
@@ -131,12 +132,12 @@ extension ActionContext {
     }
   }
 
-  /// Makes changes from the stored records, and saves them as the options say. After an error the changes are rolled back;
-  /// after a lost race to another writer they are planned again.
+  /// Makes changes from the stored records, and saves them if the options say so. In a context without other changes,
+  /// the changes are rolled back after an error, and changes to save are planned again after a lost race.
   ///
   /// - Parameters:
   ///   - excludesWriters: Whether the stores keep other writers out from the first plan on, because the changes cannot
-  ///     be planned twice.
+  ///     be planned twice. Without effect in a context with other changes.
   ///   - makeChanges: Makes the changes in the context.
   func reconcile(
     _ scope: MergeScope, excludesWriters: Bool = false, _ makeChanges: (MergeLayout, LocalEdits?) throws -> UnsavedMerge
@@ -190,7 +191,10 @@ extension ActionContext {
 
   func refuseIfCanceled() throws {
     if isCanceled || Task.isCancelled {
-      throw CoherenceError(.cancelled, "The action was cancelled, or exceeded its time limit; nothing was merged.")
+      throw CoherenceError(
+        .cancelled,
+        "The action or its task was cancelled, or the action exceeded its time limit, so that the merge was not saved; "
+          + "pages that a merge of pages had saved before stay saved.")
     }
   }
 }

@@ -1,6 +1,6 @@
 import CoherenceCore
 
-/// Refuses a merge that would delete more records than its caller allows.
+/// Refuses a merge that would delete more records than its caller allows, or any record for empty input.
 struct DeletionLimit {
   private let entity: EntityDescription
   private let maximumShare: Double?
@@ -12,8 +12,8 @@ struct DeletionLimit {
 
   /// - Parameters:
   ///   - deletedCount: The number of records to delete.
-  ///   - storedCount: The number of stored records before the merge.
-  ///   - isInputEmpty: Whether the input contains no record.
+  ///   - storedCount: The number of stored records before the merge; see ``ExcessiveDeletion/storedCount``.
+  ///   - isInputEmpty: Whether the input contains no record, apart from records that the merge leaves out.
   /// - Throws: ``ErrorCode/excessiveDeletion``.
   func check(_ deletedCount: Int, of storedCount: Int, isInputEmpty: Bool) throws(CoherenceError) {
     guard deletedCount > 0 else { return }

@@ -3,17 +3,13 @@ import CoherenceReconciliation
 
 /// The execution of one merge, which plans all changes before it makes the first.
 struct Merge {
-  private let context: ActionContext
-  private let scope: MergeScope
-  private let layout: MergeLayout
-  private let input: any MergeInput
-  private let condition: MergeCondition
+  private let basis: MergeBasis
+  /// The edits that win over the input; `nil` unless the options let local edits win.
   private let localEdits: LocalEdits?
-  private let inputByKey: InputIndex
   private var result = MergeResult()
   /// The number of stored records that the merge may keep or delete, in the mode ``MergeOptions/Mode/replace``.
   private var storedCount = 0
-  /// The plan of ``run()``.
+  /// The plan of ``run()``; `nil` before.
   private var plan: MergePlan?
   /// The reconciliation with pending edits; `nil` if no record or destination of the merge can have pending edits.
   private let pending: PendingReconciliation?
@@ -24,14 +20,19 @@ struct Merge {
     in context: ActionContext, scope: MergeScope, layout: MergeLayout, input: any MergeInput, localEdits: LocalEdits?
   ) throws {
     self.localEdits = localEdits
-    self.context = context
-    self.scope = scope
-    self.layout = layout
-    self.input = input
-    condition = try MergeCondition(scope.condition, layout: layout, context: context)
-    inputByKey = InputIndex(input, keyWidth: layout.keys.count)
+    basis = MergeBasis(
+      context: context, scope: scope, layout: layout,
+      condition: try MergeCondition(scope.condition, layout: layout, context: context), input: input,
+      inputByKey: InputIndex(input, keyWidth: layout.keys.count))
     pending = try PendingReconciliation(in: context, scope, layout: layout)
   }
+
+  private var context: ActionContext { basis.context }
+  private var scope: MergeScope { basis.scope }
+  private var layout: MergeLayout { basis.layout }
+  private var input: any MergeInput { basis.input }
+  private var condition: MergeCondition { basis.condition }
+  private var inputByKey: InputIndex { basis.inputByKey }
 
   /// Plans the merge, and makes its changes in the context. Called once.
   mutating func run() throws -> UnsavedMerge {
@@ -49,18 +50,13 @@ struct Merge {
 
   private func commitCheck(_ plan: MergePlan) throws -> CommitCheck? {
     guard !plan.updates.isEmpty || !plan.deletes.isEmpty || pending?.decisions.isEmpty == false else { return nil }
-    return try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: inputByKey, input: input,
-      context: context, respectsPendingEdits: pending != nil)
+    return try CommitCheck(of: plan, from: basis, respectsPendingEdits: pending != nil)
   }
 
   // MARK: Keys and links of the input
 
-  /// Adds every input record to the index by its key.
-  ///
-  /// - Returns: The keys that the input links to, by relationship.
-  private mutating func indexInput() throws -> [RelationshipDescription: Set<MergeKey>] {
-    var links: [RelationshipDescription: Set<MergeKey>] = [:]
+  /// Adds the input records to the index by their keys, and excludes duplicates and records without a complete key.
+  private mutating func indexInput() throws {
     var key = [AttributeValue](repeating: .null, count: layout.keys.count)
     let replacesEarlier = scope.options.duplicates == .lastWins
     for record in 0..<input.count {
@@ -74,11 +70,21 @@ struct Merge {
       {
         throw duplicateKeyError
       }
+    }
+    result.skipped += inputByKey.excludedCount
+  }
+
+  /// Returns the keys of the links, by relationship. Called after `indexInput`, because a record may exclude an earlier
+  /// one, whose links need no destinations.
+  private func linkedKeys() throws -> [RelationshipDescription: Set<MergeKey>] {
+    var links: [RelationshipDescription: Set<MergeKey>] = [:]
+    for record in 0..<input.count {
+      if record % 1024 == 0 { try context.refuseIfCanceled() }
+      // Reading the links of an excluded record too finds unknown names in any input.
       for (relationship, link) in try input.links(record) where !inputByKey.isExcluded(record) {
         links[relationship, default: []].formUnion(link.keys)
       }
     }
-    result.skipped += inputByKey.excludedCount
     return links
   }
 
@@ -100,7 +106,8 @@ struct Merge {
 
   /// Compares the input with the stored rows, and plans the changes.
   private mutating func makePlan() throws -> MergePlan {
-    let links = try indexInput()
+    try indexInput()
+    let links = try linkedKeys()
     try LinkConsistency(input: input, layout: layout, inputByKey: inputByKey).check(Set(links.keys))
     let targets = try MergeTargets(links, layout: layout, context: context, inputByKey: inputByKey, pending: pending)
     let expectation = MergeExpectation(input, layout: layout, targets: targets, pending: pending)
@@ -125,7 +132,8 @@ struct Merge {
     try scan.resolveDuplicates()
   }
 
-  /// Plans the changes that the condition, the deletion limit and the local edits allow.
+  /// Plans the changes that the condition, the pending edits and the local edits allow. Throws above the deletion
+  /// limit.
   private mutating func plan(
     _ scan: RowScan, _ targets: MergeTargets, _ lists: [MemberComparison.ExpectedMembers]
   ) throws -> MergePlan {

@@ -66,9 +66,9 @@ public struct MergeOptions: Sendable, Hashable {
   /// edit. Every property of a pending insert whose key the server has too counts as changed by both.
   ///
   /// Under every policy, the merge deletes no pending insert, inserts no record again after its local deletion, and
-  /// leaves out links to such a record. An edit on its way to the server is kept until the server has answered. In a
-  /// to-many relationship, the members that the user added or removed stay added or removed, and the input decides
-  /// about all other members; an edited order is kept.
+  /// leaves out links to such a record. An edit on its way to the server is kept until the reply of the server. Under
+  /// the policies ``keepLocal`` and ``conflict``, the members of a to-many relationship that the user added or removed
+  /// stay added or removed, the input decides about all other members, and an edited order is kept.
   public enum PendingEditsPolicy: Sendable, Hashable {
     /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a
     /// conflict for the user.
@@ -119,8 +119,8 @@ public struct MergeOptions: Sendable, Hashable {
   /// `nil` for the time at which the context was made: the beginning of the attempt, in an action. An action that
   /// merges what a server pushes over hours sets the time at which each message arrives.
   public var requestedAt: ContinuousClock.Instant?
-  /// The keys of the records to delete, if the input names them: a record without such a key is not deleted, although
-  /// the input lacks it.
+  /// The keys of the records to delete, if the input names them. The caller limits the deletion to these records by the
+  /// subset filter; the option itself decides about pending edits only.
   var tombstones: Set<MergeKey>?
   /// Whether the input is a page of a merge with the mode ``Mode/replace``.
   var isPageOfWhole = false
@@ -150,7 +150,7 @@ public struct MergeOptions: Sendable, Hashable {
     self.requestedAt = requestedAt
   }
 
-  /// The options of Coherence 5, which delete every record that the input does not contain, and all records for an
-  /// empty input.
+  /// The options of Coherence 5, which delete every record that the input does not contain, also for an empty input.
+  /// Records of subentities and records without a key stay.
   public static let replaceAll = MergeOptions(mode: .replace, maximumDeletedShare: 1)
 }

@@ -8,7 +8,7 @@ public struct MergeResult: Sendable, Hashable {
   public internal(set) var unchanged = 0
   /// Stored records that the merge deleted.
   public internal(set) var deleted = 0
-  /// Records that the condition or local edits protected, and input records that a policy left out.
+  /// Records that the condition, local edits or pending edits protected, and input records that a policy left out.
   public internal(set) var skipped = 0
   /// Records that another writer changed or deleted during the merge, so that the context's merge policy decided. They
   /// also count as updated or deleted, unless the policy gave up the merge's change.

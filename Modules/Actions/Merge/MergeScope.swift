@@ -12,7 +12,7 @@ struct MergeScope {
   var options: MergeOptions
 
   /// Whether the condition or the filter reads related records. Then the stores keep other writers out from the first plan
-  /// on, because a change of a related record is no conflict at the save.
+  /// on, unless the context has other changes: a change of a related record is no conflict at the save.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate`` for an invalid condition.
   func readsRelatedRecords(_ layout: MergeLayout, in context: ActionContext) throws -> Bool {

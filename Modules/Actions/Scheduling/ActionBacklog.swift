@@ -6,6 +6,7 @@ import DequeModule
 /// would cost time proportional to the length of the backlog.
 struct ActionBacklog<Item: QueuedAction> {
   private var deques = Array(repeating: Deque<Item>(), count: ActionPriority.allCases.count)
+  /// The number of withdrawals since the backlog was compacted; at least the number of stored withdrawn actions.
   private var withdrawnCount = 0
   /// The number of stored actions, including withdrawn actions that still await their removal.
   private(set) var count = 0
@@ -38,8 +39,8 @@ struct ActionBacklog<Item: QueuedAction> {
     }
   }
 
-  /// Counts a stored action as withdrawn. Compacts the backlog when more than half of it is withdrawn, so that the
-  /// amortized cost per withdrawal is constant.
+  /// Counts a withdrawal, which may concern an action outside of the backlog. Compacts the backlog when the withdrawals
+  /// are more than 64 and more than half of the stored actions, so that the amortized cost per withdrawal is constant.
   mutating func didWithdraw() {
     withdrawnCount += 1
     guard withdrawnCount > 64, withdrawnCount > count / 2 else { return }

@@ -8,21 +8,31 @@ struct ConcurrencyGroups<Item: QueuedAction> {
     var maximum: Int
     var holders: [ObjectIdentifier: Item] = [:]
     var backlog = ActionBacklog<Item>()
+
+    var isUnused: Bool { holders.isEmpty && backlog.isEmpty }
+
+    /// Gives the free slots to the first actions of the backlog, and returns these actions.
+    mutating func fillSlots() -> [Item] {
+      var next: [Item] = []
+      while holders.count < maximum, let action = backlog.popFirst() {
+        guard action.isPending else { continue }
+        holders[ObjectIdentifier(action)] = action
+        next.append(action)
+      }
+      return next
+    }
   }
 
-  /// Gives a slot to an action, or appends the action to the backlog of the group.
+  /// Appends an action to the backlog of its group, and gives the free slots to the first actions of the backlog. A
+  /// limit with a greater maximum than before may have slots for several actions.
   ///
-  /// - Returns: Whether the action has a slot.
-  mutating func acquireSlot(of limit: ConcurrencyLimit, for action: Item) -> Bool {
+  /// - Returns: The actions that received a slot, the given action or earlier ones among them.
+  mutating func acquireSlot(of limit: ConcurrencyLimit, for action: Item) -> [Item] {
     var group = groups.removeValue(forKey: limit.name) ?? Group(maximum: limit.maximum)
-    defer { groups[limit.name] = group }
+    defer { groups[limit.name] = group.isUnused ? nil : group }
     group.maximum = limit.maximum
-    guard group.holders.count < group.maximum else {
-      group.backlog.append(action)
-      return false
-    }
-    group.holders[ObjectIdentifier(action)] = action
-    return true
+    group.backlog.append(action)
+    return group.fillSlots()
   }
 
   /// Releases the slot of an action, or withdraws the action from the backlog.
@@ -30,15 +40,9 @@ struct ConcurrencyGroups<Item: QueuedAction> {
   /// - Returns: The waiting actions that received a slot.
   mutating func releaseSlot(of limit: ConcurrencyLimit, by action: Item) -> [Item] {
     guard var group = groups.removeValue(forKey: limit.name) else { return [] }
+    defer { groups[limit.name] = group.isUnused ? nil : group }
     if group.holders.removeValue(forKey: ObjectIdentifier(action)) == nil { group.backlog.didWithdraw() }
-    var next: [Item] = []
-    while group.holders.count < group.maximum, let action = group.backlog.popFirst() {
-      guard action.isPending else { continue }
-      group.holders[ObjectIdentifier(action)] = action
-      next.append(action)
-    }
-    if !group.holders.isEmpty || !group.backlog.isEmpty { groups[limit.name] = group }
-    return next
+    return group.fillSlots()
   }
 
   /// Moves an action that waits for a slot behind the actions of its new, higher priority.

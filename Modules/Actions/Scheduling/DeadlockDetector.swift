@@ -1,8 +1,8 @@
 /// Decides which actions can finish while one action, the waiter, cannot.
 ///
 /// The detector collects every action that the awaited actions require, directly or not, and then removes each action
-/// whose requirements can finish. Actions that remain form a cycle (Kahn's algorithm). The cost is proportional to the
-/// number of collected actions and of their requirements.
+/// whose requirements can finish (Kahn's algorithm). Actions that remain wait, directly or not, for the waiter or for a
+/// cycle of actions. The cost is proportional to the number of collected actions and of their requirements.
 struct DeadlockDetector<Item: AnyObject> {
   /// The condition under which an action can finish: the end of all of some actions, or of any of them.
   enum Requirement {

@@ -7,6 +7,6 @@ public enum ActionCompletionStatus: Sendable, Hashable {
   /// The action was cancelled before its end, whether it then returned or threw. An action has this status from the
   /// cancellation on.
   case canceled
-  /// The action threw, or never ran because a dependency failed.
+  /// The action threw, exceeded its timeout, or never ran because a dependency did not succeed.
   case failed
 }

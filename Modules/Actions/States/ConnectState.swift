@@ -24,7 +24,8 @@ public enum ConnectState: String, Sendable, Hashable, CaseIterable {
   case starting
   /// The entities of the attached stores are managed, and actions run.
   case started
-  /// No new action runs; the accepted actions are drained or cancelled. Then the stores are detached.
+  /// Actions submitted now do not run; the actions accepted before are drained or cancelled. Then the stores are
+  /// detached.
   case stopping
 }
 

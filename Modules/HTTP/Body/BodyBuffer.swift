@@ -8,10 +8,12 @@ import Synchronization
 /// client buffers bodies in this way, so that its time limits and its connections do not depend on readers.
 package final class BodyBuffer: Sendable {
   /// The usual ``memorySize``.
-  static let defaultMemorySize = 256 * 1024
+  package static let defaultMemorySize = 256 * 1024
 
   /// The maximum number of bytes in memory, and of bytes read from the file at once.
   private let memorySize: Int
+  /// The directory of the file; `nil` for the temporary directory.
+  private let directory: URL?
   private let state: Mutex<State>
 
   private struct State {
@@ -20,6 +22,8 @@ package final class BodyBuffer: Sendable {
     var file: OverflowFile?
     /// The end of the body, complete or failed; `nil` while the body arrives.
     var end: Result<Void, any Error>?
+    /// Whether the end has cancelled the transfer.
+    var isCanceled = false
     /// The waiting readers; empty while bytes are unread.
     var readers: [CheckedContinuation<Data?, any Error>] = []
     var onEnd: [@Sendable () -> Void] = []
@@ -28,24 +32,33 @@ package final class BodyBuffer: Sendable {
     var peak = 0
   }
 
-  /// - Parameter memorySize: The maximum number of bytes in memory; `Int.max` keeps the whole body in memory.
-  init(memorySize: Int = BodyBuffer.defaultMemorySize) {
+  /// - Parameters:
+  ///   - memorySize: The maximum number of bytes in memory; `Int.max` keeps the whole body in memory.
+  ///   - directory: The directory of the file; `nil` for the temporary directory.
+  package init(memorySize: Int = BodyBuffer.defaultMemorySize, directory: URL? = nil) {
     self.memorySize = memorySize
+    self.directory = directory
     state = Mutex(State())
   }
 
   /// Makes a buffer with a complete body.
   init(_ body: Data) {
     memorySize = .max
+    directory = nil
     state = Mutex(State(memory: body, end: .success(())))
   }
 
   /// The largest number of unread bytes in memory so far.
   var peak: Int { state.withLock { $0.peak } }
 
-  /// Sets the function that cancels the transfer of the body.
+  /// Sets the function that cancels the transfer of the body. Calls the function at once if the body is cancelled: a
+  /// transfer may have written bytes before this call, and their file may have failed.
   package func whenCanceled(_ function: @escaping @Sendable () -> Void) {
-    state.withLock { if $0.end == nil { $0.onCancel = function } }
+    let isCanceled = state.withLock { state in
+      if state.end == nil { state.onCancel = function }
+      return state.isCanceled
+    }
+    if isCanceled { function() }
   }
 
   /// Calls the function at the end of the transfer, complete or failed: at once, if it has ended.
@@ -59,7 +72,7 @@ package final class BodyBuffer: Sendable {
 
   // MARK: Writing
 
-  /// Appends received bytes. Ignored after the end.
+  /// Appends received bytes. Ignored after the end. A file that cannot be written cancels the body.
   package func write(_ data: Data) {
     guard !data.isEmpty else { return }
     do {
@@ -82,7 +95,7 @@ package final class BodyBuffer: Sendable {
       state.memory.append(data)
       state.peak = max(state.peak, state.memory.count)
     } else {
-      let file = try state.file ?? OverflowFile()
+      let file = try state.file ?? OverflowFile(in: directory ?? FileManager.default.temporaryDirectory)
       state.file = file
       try file.append(data)
     }
@@ -97,7 +110,13 @@ package final class BodyBuffer: Sendable {
   }
 
   /// Ends the body. Only the first end has an effect. A failure discards the unread bytes.
-  package func finish(_ result: Result<Void, any Error>) { end(result, isCanceled: false) }
+  ///
+  /// - Returns: The first end.
+  @discardableResult
+  package func finish(_ result: Result<Void, any Error>) -> Result<Void, any Error> {
+    end(result, isCanceled: false)
+    return state.withLock { $0.end } ?? result
+  }
 
   /// Ends the body with an error and cancels its transfer.
   func cancel(_ error: any Error) { end(.failure(error), isCanceled: true) }
@@ -106,6 +125,7 @@ package final class BodyBuffer: Sendable {
     let (readers, onEnd, onCancel) = state.withLock { state in
       guard state.end == nil else { return ([], [], nil) as Listeners }
       state.end = result
+      state.isCanceled = isCanceled
       if case .failure = result {
         state.memory = Data()
         state.file = nil
@@ -126,8 +146,12 @@ package final class BodyBuffer: Sendable {
 
   /// Waits for the next bytes; `nil` after the last.
   ///
-  /// - Throws: The error that ended the body; `CancellationError`, when the task is cancelled, which cancels the body.
-  func next() async throws -> Data? {
+  /// The cancellation of the task cancels a body that still arrives. A complete body keeps its unread bytes: the
+  /// reader of a cancelled task receives them without an error.
+  ///
+  /// - Throws: The error that ended the body, a `CancellationError` of a cancelled task among them;
+  ///   ``ErrorCode/inputOutput`` when the file cannot be read, which cancels a body that still arrives.
+  package func next() async throws -> Data? {
     if Task.isCancelled { cancel(CancellationError()) }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { reader in
@@ -136,6 +160,8 @@ package final class BodyBuffer: Sendable {
           if bytes == nil { state.readers.append(reader) }
           return bytes
         }
+        // Without effect on a body that has ended.
+        if case .failure(let error)? = bytes { cancel(error) }
         if let bytes { reader.resume(with: bytes) }
       }
     } onCancel: {

@@ -39,7 +39,8 @@ public struct HTTPBody: AsyncSequence, Sendable {
 
   /// Makes a body and its writer, for clients of your own.
   ///
-  /// - Parameter onCancel: Cancels the transfer of the body. Called when the body is released or its reader cancelled.
+  /// - Parameter onCancel: Cancels the transfer of the body. Called when the body is released, when its reader is
+  ///   cancelled, and when the file of its unread part fails.
   public static func makeStream(onCancel: @escaping @Sendable () -> Void = {}) -> (body: HTTPBody, writer: Writer) {
     let buffer = BodyBuffer()
     buffer.whenCanceled(onCancel)
@@ -60,7 +61,7 @@ public struct HTTPBody: AsyncSequence, Sendable {
     ///
     /// - Throws: ``ErrorCode/httpTransferFailed``, ``ErrorCode/httpTimedOut`` and ``ErrorCode/httpBodyTooLarge`` for an
     ///   incomplete body; ``ErrorCode/inputOutput`` when the temporary directory is full;
-    ///   `CancellationError` when the task is cancelled, which cancels the transfer.
+    ///   `CancellationError` when the task is cancelled before the end of the transfer, which cancels the transfer.
     public mutating func next() async throws -> Data? { try await body.buffer.next() }
   }
 

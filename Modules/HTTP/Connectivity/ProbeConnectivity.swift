@@ -9,8 +9,8 @@ import Synchronization
 /// ```
 ///
 /// The state is online at first. The connectivity sends the request at the beginning, with each ``check()``, after each
-/// failure that the program reports with ``noteFailure()``, and while offline, after each interval. Without a failure, an
-/// online connectivity sends nothing. The release ends the requests.
+/// failure that an outbox, a refresher or the program reports with ``noteFailure()``, and while offline, after each
+/// interval. Without a failure, an online connectivity sends nothing. The release ends the requests.
 public final class ProbeConnectivity: Connectivity {
   private let probe: Probe
   /// Wakes the task that sends requests while offline.
@@ -60,7 +60,7 @@ public final class ProbeConnectivity: Connectivity {
     return isOnline
   }
 
-  /// Reports that a request of the program has failed. Sends the request in the background.
+  /// Reports that a request to the server has failed. Sends the connectivity's own request in the background.
   public func noteFailure() { Task { await check() } }
 }
 

@@ -37,8 +37,13 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   ) -> HTTPPagination {
     HTTPPagination(number: number) { page in
       guard !isLast(page.content) else { return nil }
-      let asked = page.reply.request.queryValue(of: parameter).flatMap { Int($0) } ?? 1
-      return page.reply.request.replacingQuery(parameter, with: "\(asked + 1)")
+      let request = page.reply.request
+      let asked = request.queryValue(of: parameter).flatMap { Int($0) } ?? 1
+      guard asked < Int.max else {
+        throw HTTPFailure(to: request).unreadable(
+          "no number follows the greatest page number; begin with a lower value of '\(parameter)'.")
+      }
+      return request.replacingQuery(parameter, with: "\(asked + 1)")
     }
   }
 
@@ -81,9 +86,12 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
 
   /// Throws ``ErrorCode/httpUnreadable`` for a page with another number than the requested one.
   func checkNumber(of page: HTTPPage<Content>, first: Int?) throws {
-    guard let answered = number?(page.content), let first, answered != first + page.index else { return }
+    guard let answered = number?(page.content), let first else { return }
+    let (expected, isBeyond) = first.addingReportingOverflow(page.index)
+    guard isBeyond || answered != expected else { return }
+    let wanted = isBeyond ? "a page without a number" : "page \(expected)"
     throw HTTPFailure(to: page.reply.request).unreadable(
-      "page \(answered) arrived instead of page \(first + page.index); request all pages again.")
+      "page \(answered) arrived instead of \(wanted); request all pages again.")
   }
 }
 

@@ -47,6 +47,11 @@ package struct HTTPHop: Sendable {
   /// Whether this request or an earlier one of the chain has another origin than the first request. Credentials of the
   /// client, such as header fields of a session, must not be added then.
   var hasLeftOrigin = false
+
+  package init(request: HTTPRequest, body: Data? = nil) {
+    self.request = request
+    self.body = body
+  }
 }
 
 extension HTTPRedirectPolicy {

@@ -94,9 +94,11 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     completionHandler(.allow)
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
     let isProvisional = status == 401
-    // The length of a reply without a body is that of the body of a GET.
+    // The length of a reply without a body is that of the body of a GET. The length of a compressed body does not limit
+    // the size of the decompressed body, which alone counts.
     let isTooLarge =
-      request.httpMethod != "HEAD" && ![204, 304].contains(status) && response.expectedContentLength > Int64(limit)
+      request.httpMethod != "HEAD" && ![204, 304].contains(status) && !Self.isCompressed(response)
+      && response.expectedContentLength > Int64(limit)
     let continuation = state.withLock { state in
       if state.isProvisional {
         state.size = 0
@@ -107,6 +109,10 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
       return isProvisional || isTooLarge ? nil : takeContinuation(from: &state)
     }
     if isTooLarge { refuse(dataTask) } else { continuation?.resume(returning: response) }
+  }
+
+  private static func isCompressed(_ response: URLResponse) -> Bool {
+    (response as? HTTPURLResponse)?.httpResponse?.headerFields[.contentEncoding] != nil
   }
 
   private func takeContinuation(from state: inout State) -> CheckedContinuation<URLResponse?, any Error>? {
@@ -140,8 +146,9 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
       return (outcome(state, response, error), takeContinuation(from: &state))
     }
     permit.release()
-    buffer.finish(result)
-    continuation?.resume(with: result.map { response })
+    // A buffer that failed before has cancelled the task: its error is the cause.
+    let end = buffer.finish(result)
+    continuation?.resume(with: end.map { response })
   }
 
   /// The end of the body: complete, or the error of the transfer.

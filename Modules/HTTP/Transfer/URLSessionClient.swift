@@ -112,7 +112,7 @@ public struct URLSessionClient: HTTPClient {
   }
 
   /// Begins a transfer after its admission, and returns at the head of the reply.
-  private func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
+  package func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse {
     let failure = HTTPFailure(to: hop.request)
     guard var request = URLRequest(httpRequest: hop.request) else {
       throw failure.broken("the request has no complete address", isRetryable: false)

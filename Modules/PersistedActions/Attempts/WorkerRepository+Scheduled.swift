@@ -51,15 +51,26 @@ extension WorkerRepository {
     }
   }
 
-  /// Reads the first scheduled action of each queue, by the index.
+  /// Returns the earliest date of the scheduled actions of all queues; `nil` without such an action.
   private func firstDueDate() async throws -> Date? {
     try await inContext { [queues] context in
-      try queues.compactMap { queue in
-        let scheduled = Records().filter {
-          $0.state == PersistedActionState.scheduled.rawValue && $0.queue == queue
-        }
-        return try context.fetch(scheduled.sort(\.rank).limit(1)).first.map { max($0.rank, $0.dueDate) }
-      }.min()
+      try queues.compactMap { try Self.firstDueDate(of: $0, in: context) }.min()
     }
+  }
+
+  /// Reads the first scheduled action of a queue, by the index.
+  private static func firstDueDate(of queue: String, in context: ManagedObjectContext) throws -> Date? {
+    let scheduled = Records().filter {
+      $0.state == PersistedActionState.scheduled.rawValue && $0.queue == queue
+    }
+    guard let first = try context.fetch(scheduled.sort(\.rank).limit(1)).first else { return nil }
+    guard first.rank < first.dueDate else { return first.rank }
+    // An earlier release gave an action of high priority a rank before its due date. Actions with a later rank may be
+    // due before this action.
+    let limit = first.dueDate
+    let earlier = scheduled.filter { $0.rank < limit }
+    let shifted = try context.fetch(earlier.filter { $0.rank < $0.dueDate }.sort(\.dueDate).limit(1)).first
+    let other = try context.fetch(earlier.filter { $0.rank >= $0.dueDate }.sort(\.rank).limit(1)).first
+    return [shifted?.dueDate, other?.rank].compactMap { $0 }.min()
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 
 // The heartbeats of workers, and the actions of workers without heartbeats.
 
-/// A claim of a running action, with the number of its worker's heartbeats.
+/// A claim of a running action, with the heartbeat number of its worker, see ``ActionWorkerRecord/beats``.
 ///
 /// A reader that finds equal values at two times, one lease apart, knows that the worker has stopped. The reader
 /// measures this interval with its own clock, so that clocks of other processes cannot mislead it.
@@ -12,12 +12,12 @@ struct ObservedClaim: Sendable, Hashable {
   /// The token of the claim.
   let lease: UUID
   let worker: UUID?
-  /// The number of the worker's heartbeats. -1 for a claim that no heartbeat keeps alive: the worker has no record, or
+  /// The heartbeat number of the worker. -1 for a claim that no heartbeat keeps alive: the worker has no record, or
   /// the reading worker does not know this claim of its own.
   let beats: Int64
 }
 
-/// A worker with the number of its heartbeats.
+/// A worker with its heartbeat number, see ``ActionWorkerRecord/beats``.
 struct ObservedWorker: Sendable, Hashable {
   let worker: UUID
   let beats: Int64

@@ -77,12 +77,19 @@ extension PersistedActions {
 
   /// Deletes the record of an action, unless the action is running.
   ///
-  /// - Returns: Whether the call has deleted the record; `false` for a running action, and without a record.
+  /// Never deletes the record of an equal action: after the end and the deletion of an action, its handle must not
+  /// delete a later action with the same unique key. For a handle whose action was joined to an equal action, pass the
+  /// handle of the action that ``action(_:)`` returns.
+  ///
+  /// - Returns: Whether the call has deleted the record; `false` for a running action, and for a handle without a
+  ///   record of its own.
   /// - Throws: Errors of the store.
   @discardableResult
   public func delete(_ handle: PersistedActionHandle) async throws -> Bool {
     try await repository.changing { context in
-      guard let record = try Self.record(handle, in: context), record.state != .running else { return false }
+      guard let record = try Self.ownRecord(handle, in: context), record.state != .running else { return false }
+      // The callers that wait for the end of this action must learn that it has no record any more.
+      if !record.state.isFinal { context.signalOnSave(ActionChannel.finished) }
       context.delete(record)
       return true
     }

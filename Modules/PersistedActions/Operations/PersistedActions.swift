@@ -139,8 +139,8 @@ public struct PersistedActions: Sendable {
   /// Waits until an action has finished, whichever process runs it.
   ///
   /// - Returns: The finished action.
-  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle, and for an action whose record is deleted at its
-  ///   end; `CancellationError`; errors of the store.
+  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle, and for an action whose record is deleted before or
+  ///   at its end; `CancellationError`; errors of the store.
   public func untilFinished(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo {
     // The stream starts with an element, so that the first fetch follows the start of listening and misses no end.
     for await _ in coordinator.signals(ActionChannel.finished) {
@@ -153,11 +153,18 @@ public struct PersistedActions: Sendable {
 
   // MARK: Records
 
+  /// Fetches the record with the identifier of a handle.
+  static func ownRecord(
+    _ handle: PersistedActionHandle, in context: ManagedObjectContext
+  ) throws -> PersistedActionRecord? {
+    try context.fetch(Records().filter { $0.identifier == handle.id }.limit(1)).first
+  }
+
   /// Fetches the record of a handle, or of the equal action that the handle's action was joined to.
   static func record(
     _ handle: PersistedActionHandle, in context: ManagedObjectContext
   ) throws -> PersistedActionRecord? {
-    let own = try context.fetch(Records().filter { $0.identifier == handle.id }.limit(1)).first
+    let own = try ownRecord(handle, in: context)
     guard own == nil, let key = handle.uniqueKey else { return own }
     let request = Records().filter { $0.name == handle.name && $0.key == key }
     return try context.fetch(request.sort(\.enqueuedDate, .reverse).limit(1)).first

@@ -32,8 +32,8 @@ final class ActionWorkerRecord: ManagedObject, DeclaredEntity {
     get { self[Properties.table.name] }
     set { self[Properties.table.name] = newValue }
   }
-  /// The number of heartbeats. Other workers compare the number with an earlier one instead of comparing dates, because
-  /// the clocks of several computers differ.
+  /// A number that each heartbeat raises by one, from a random number on. Other workers compare the number with an
+  /// earlier one instead of comparing dates, because the clocks of several computers differ.
   var beats: Int64 {
     get { self[Properties.table.beats] }
     set { self[Properties.table.beats] = newValue }

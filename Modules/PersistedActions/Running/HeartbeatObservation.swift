@@ -1,5 +1,4 @@
-/// Claims or records of other workers, each with the time at which this worker first read its present number of
-/// heartbeats.
+/// Claims or records of other workers, each with the time at which this worker first read its present heartbeat number.
 ///
 /// The times come from this worker's clock for intervals. Changes of a computer's date therefore never make a living
 /// worker seem stopped.
@@ -8,7 +7,7 @@ struct HeartbeatObservation<Subject: Hashable> {
 
   var isEmpty: Bool { firstSeen.isEmpty }
 
-  /// Adds a read of the subjects. A new number of heartbeats makes another subject.
+  /// Adds a read of the subjects. A new heartbeat number makes another subject.
   ///
   /// - Returns: The subjects whose workers have sent no heartbeat for a whole lease.
   mutating func note(_ subjects: Set<Subject>, at time: Duration, leaseLength: Duration) -> Set<Subject> {

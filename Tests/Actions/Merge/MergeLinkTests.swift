@@ -125,6 +125,25 @@ struct MergeLinkTests {
     #expect(try stack.versions(of: "Album").isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `the links of a record that the merge leaves out need no destination`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge([MergeRecord(["id": 3])], into: "Artist")
+    let (unlinkable, linked) = (album(1, ["artist": .one(4711)]), album(1, ["artist": .one(3)]))
+    let last = try stack.merge([unlinkable, linked], into: "Album", options: MergeOptions(duplicates: .lastWins))
+    #expect(last.counts == MergeResult.with(inserted: 1, skipped: 1))
+    let first = try stack.merge([linked, unlinkable], into: "Album", options: MergeOptions(duplicates: .firstWins))
+    #expect(first.counts == MergeResult.with(unchanged: 1, skipped: 1))
+    let keyless = MergeRecord(["id": Int?.none], links: ["mentor": .one(4711)])
+    let skipped = try stack.merge([keyless], into: "Artist", options: MergeOptions(missingKeys: .skip))
+    #expect(skipped.counts == MergeResult.with(skipped: 1))
+    #expect {
+      try stack.merge([linked, unlinkable], into: "Album", options: MergeOptions(duplicates: .lastWins))
+    } throws: {
+      ErrorCode.objectNotFound ~= $0
+    }
+  }
+
   @Test func `an ignored relationship is kept in existing records, and set in new ones`() throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge(["jazz", "rock"].map { MergeRecord(["name": $0]) }, into: "Genre")

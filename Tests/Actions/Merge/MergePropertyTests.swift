@@ -166,6 +166,63 @@ struct MergePropertyTests {
     #expect(throws: CoherenceError.self) { try MergeRecord(properties: [1: 2], for: try stack.entity("Artist")) }
   }
 
+  private struct Item<Size: Decodable>: Decodable {
+    var id: Int32 = 1
+    var size: Size
+    var owner: [String: String]?
+  }
+
+  @Test(arguments: Backend.available)
+  func `a dictionary with string keys is merged as a composite, and as the key of a destination`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend, try FormItem.model())
+    let entity = try stack.entity("Item")
+    try stack.merge([MergeRecord(["name": "jazz"])], into: "Tag")
+    func merge(_ size: [String: Double?]?, owner: [String: String]?) throws -> MergeResult {
+      try stack.connect.newActionContext().merge(records: [Item(size: size, owner: owner)], for: entity)
+    }
+    func sizes() throws -> [Double?] {
+      try stack.read { context in
+        let item = try #require(try stack.objects("Item", context).first)
+        return try ["size.width", "size.height"].map { try item.value(for: $0, as: Double?.self) }
+      }
+    }
+    func owner() throws -> String? {
+      try stack.read { context in
+        try stack.objects("Item", context).first?.object(for: "owner")?.value(for: "name", as: String.self)
+      }
+    }
+    let whole: [String: Double?] = ["width": 1.5, "height": 2]
+    #expect(try merge(whole, owner: ["name": "jazz", "mood": "blue"]).counts == MergeResult.with(inserted: 1))
+    #expect(try merge(whole, owner: ["name": "jazz"]).counts == MergeResult.with(unchanged: 1))
+    #expect(try sizes() == [1.5, 2])
+    #expect(try owner() == "jazz")
+    #expect(try merge(["height": nil], owner: nil).updated == 1)
+    #expect(try sizes() == [1.5, nil])
+    #expect(try owner() == nil)
+    #expect(try merge(nil, owner: nil).updated == 1)
+    #expect(try sizes() == [nil, nil])
+  }
+
+  @Test func `a composite refuses a value without named parts, and a dictionary with an unknown name`() throws {
+    let stack = try MergeStack(.inMemory, try FormItem.model())
+    let entity = try stack.entity("Item")
+    func code(_ size: some Decodable) -> ErrorCode? {
+      do {
+        _ = try MergeRecord(properties: Item(size: size), for: entity)
+        return nil
+      } catch {
+        return (error as? CoherenceError)?.code
+      }
+    }
+    #expect(code([1.5, 2]) == .wrongType)
+    #expect(code([1: 1.5, 2: 2]) == .wrongType)
+    #expect(code(1.5) == .wrongType)
+    #expect(code(["depth": 1.5]) == .unknownProperty)
+    #expect(code([String: Double]()) == nil)
+  }
+
   @Test func `a set of keys is accepted by unordered relationships alone`() throws {
     struct Album: Decodable {
       var label = "L"

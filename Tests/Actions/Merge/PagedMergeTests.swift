@@ -86,7 +86,7 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a sequence of pages that ends early in a cancelled task deletes nothing`(
+  func `a sequence of pages that ends early in a cancelled task deletes nothing, and the error says what is saved`(
     backend: Backend
   ) async throws {
     let stack = try MergeStack(backend)
@@ -100,9 +100,24 @@ struct PagedMergeTests {
       return nil
     })
     let merging = Task { try await merge(pages, into: stack) }
-    await #expect { try await merging.value } throws: { ErrorCode.cancelled ~= $0 }
+    await #expect { try await merging.value } throws: { error in
+      ErrorCode.cancelled ~= error && "\(error)".contains("pages that a merge of pages had saved before stay saved")
+    }
     let names = try stack.names()
     #expect(names.count == 6 && names[1] == "new 1")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a merge of pages deletes a record to which only a replaced record of a page links`(
+    backend: Backend
+  ) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "old"), into: "Artist")
+    let page = [MergeRecord(["id": 1, "mentor": 2]), MergeRecord(["id": 1, "mentor": 3])] + artists([3], "old")
+    let options = MergeOptions(mode: .replace, duplicates: .lastWins)
+    let result = try await merge(pages([page]), into: stack, options: options)
+    #expect(result.counts == MergeResult.with(updated: 1, unchanged: 1, deleted: 1, skipped: 1))
+    #expect(try stack.names() == [1: "old 1", 3: "old 3"])
   }
 
   @Test(arguments: Backend.available)

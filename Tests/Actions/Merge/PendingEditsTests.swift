@@ -181,6 +181,32 @@ struct PendingEditsTests {
     #expect(source.decisions.isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `a merge keeps a confirmed edit without a decision, also if its source does not say that it is being sent`(
+    backend: Backend
+  ) throws {
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      let source = ScriptedEdits()
+      let stack = try MergeStack.pending(backend, source, names: [1: "edited", 2: "old", 3: "old"])
+      var deletion = try stack.deleteArtist(3, base: ["name": .string("old")])
+      deletion.isConfirmed = true
+      source.add(
+        PendingEdit(of: try stack.artistID(1), .update, outdated: ["name": [.string("old")]], isConfirmed: true),
+        deletion)
+      func merge(_ names: [Int: String]) throws -> MergeResult {
+        try stack.merge(MergeStack.artists(names), into: "Artist", options: options(policy, .replace))
+      }
+      let without = try merge([2: "old", 3: "new"])
+      #expect(without.counts == MergeResult.with(unchanged: 1, skipped: 2) && without.keptEdits == 2, "\(policy)")
+      let older = try merge([1: "old", 2: "old"])
+      #expect(older.keptEdits == 1 && older.updated == 0, "\(policy)")
+      #expect(try stack.names() == [1: "edited", 2: "old"], "\(policy)")
+      #expect(try merge([1: "newer", 2: "old"]).updated == 1, "\(policy)")
+      #expect(try stack.names() == [1: "newer", 2: "old"], "\(policy)")
+      #expect(source.decisions.isEmpty, "\(policy)")
+    }
+  }
+
   // MARK: Inserts
 
   @Test(arguments: Backend.available)

@@ -1,6 +1,7 @@
 import CoherenceAsyncHTTP
 import CoherenceHTTP
 import Foundation
+import HTTPTypes
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -30,9 +31,10 @@ enum ClientKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   }
 }
 
-/// A client whose waiting requests a test can count.
+/// A client whose waiting requests a test can count, and whose transfers a test can begin with a buffer of its own.
 protocol QueueingClient: HTTPClient {
   var waitingCount: Int { get }
+  func begin(_ hop: HTTPHop, into buffer: BodyBuffer) async throws -> HTTPResponse
 }
 
 extension URLSessionClient: QueueingClient {}

@@ -61,18 +61,20 @@ struct Fail: PersistedAction {
   }
 }
 
-/// Ends its first attempt with a `PersistedActionExit`, and succeeds in the second.
+/// Ends its first attempt with a `PersistedActionExit`, at once or after a gate, and succeeds in the second.
 struct Leave: PersistedAction {
   enum Way: String, Codable { case later, postponed, parked }
 
   let board: String
   let way: Way
   var date = Date.distantPast
+  var waits = false
 
   func run(in context: PersistedActionContext) async throws {
     let board = Board.named(board)
     board.mark("attempt \(context.attempt)")
     guard board.marks.count == 1 else { return }
+    if waits { try await board.pass("leave") }
     switch way {
     case .later: throw PersistedActionExit.retry(after: .seconds(90))
     case .postponed: throw PersistedActionExit.postpone(until: date)

@@ -4,7 +4,9 @@ import CoherenceReconciliation
 /// The properties of a merge's entity, looked up once for all records.
 struct MergeLayout {
   let entity: EntityDescription
+  /// The attributes of the key, in the order of the key's values.
   let keys: [Field]
+  /// All attributes of the entity, including the key.
   let attributes: [Field]
   let relationships: [RelationshipDescription]
   /// The slots of ignored attributes, which existing records keep.

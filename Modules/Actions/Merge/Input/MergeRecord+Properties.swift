@@ -6,7 +6,7 @@ extension MergeRecord {
   ///
   /// Inherited properties count, and property wrappers count by their stored `wrappedValue`. Every property must have an
   /// attribute or a relationship of its name, or be named in `leavingOut`, so that misspelt names are found. A dictionary with
-  /// string keys counts as a value with properties of these names.
+  /// string keys counts as a value with properties of these names, also as a composite or as a nested record.
   ///
   /// An attribute takes a value of an attribute type; a `codable` attribute takes any encodable value; a composite
   /// takes a value with properties for its parts. A to-one relationship takes its destination's key. A to-many
@@ -48,7 +48,14 @@ extension MergeRecord {
   private mutating func add(
     _ value: Any, prefix: String, _ entity: EntityDescription, _ leavingOut: Set<String>
   ) throws {
-    for property in StoredProperty.all(of: value) {
+    guard let properties = StoredProperty.parts(of: value) else {
+      let name = ([entity.name] + prefix.split(separator: ".").map(String.init)).joined(separator: ".")
+      throw CoherenceError(
+        .wrongType,
+        "A \(type(of: value)) cannot be merged into '\(name)', because it has no named parts; use a structure, or a "
+          + "dictionary with string keys.")
+    }
+    for property in properties {
       let modelName = property.matchingName { name in
         entity.propertiesByName[prefix + name] != nil || entity.composites[prefix + name] != nil
       }
@@ -137,7 +144,7 @@ extension MergeRecord {
   private static func key(_ value: Any, _ relationship: RelationshipDescription) throws -> MergeKey {
     if let key = value as? any AttributeConvertible { return MergeKey(key) }
     let names = EntityUniqueness(entity: relationship.destination).attributes
-    let properties = StoredProperty.all(of: value)
+    let properties = StoredProperty.parts(of: value) ?? []
     let parts = names.compactMap { name -> (any AttributeConvertible)? in
       guard let property = properties.last(where: { $0.matchingName { $0 == name } != nil }),
         case .value(let part) = PropertyState(property.value(as: name))

@@ -4,7 +4,7 @@ import CoherenceCore
 final class ObjectInput: MergeInput {
   let objects: [ManagedObject]
   private let layout: MergeLayout
-  /// Whether some of the objects are related to each other. Copies of them would lose these relationships.
+  /// Whether some of the objects are related to other objects. Copies of them would lose these relationships.
   private let areRelated: Bool
   /// The values of inserted objects by index. An object that a rollback has removed from its context has no values any more.
   private var insertedValues: [Int: [AttributeValue?]] = [:]

@@ -1,10 +1,11 @@
 public import CoherenceCore
 
 extension ActionContext {
-  /// Merges pages of records in sequence. Each page is one save and deletes nothing.
+  /// Merges pages of records in sequence. Each page is one save, which deletes at most duplicates of stored records;
+  /// see ``MergeOptions/storedDuplicates``.
   ///
   /// With the mode ``MergeOptions/Mode/replace``, a last save deletes the records that no page contains, after the
-  /// sequence has ended without an error. Without options nothing is deleted.
+  /// sequence has ended without an error. Without options no record is deleted.
   ///
   /// ```swift
   /// let pages = http.pages(of: AlbumPage.self, from: request, by: .linkHeader()).map { $0.content.albums }
@@ -12,9 +13,9 @@ extension ActionContext {
   ///   pages, for: album, options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
   /// ```
   ///
-  /// After an error of a page, or after cancellation, nothing is deleted. Earlier pages stay merged, and all pages can
-  /// be merged again. A record on two pages gets the values of the later page. A link may lead to a record of an
-  /// earlier page or of the same page. With the mode ``MergeOptions/Mode/replace``, the keys of all pages stay in
+  /// After an error of a page, or after cancellation, the last save is left out. Earlier pages stay merged, and all
+  /// pages can be merged again. A record on two pages gets the values of the later page. A link may lead to a record of
+  /// an earlier page or of the same page. With the mode ``MergeOptions/Mode/replace``, the keys of all pages stay in
   /// memory until the end.
   ///
   /// Without ``MergeOptions/saves``, the pages and the deletion are unsaved changes of the context, for one save of the
@@ -87,7 +88,7 @@ extension ActionContext {
     return result
   }
 
-  /// Merges one page without deletions, which follow after the last page.
+  /// Merges one page. The deletion of the records that no page contains follows after the last page.
   private func mergePage(_ records: [MergeRecord], _ scope: MergeScope) throws -> MergedPage {
     var pageScope = scope
     pageScope.options.isPageOfWhole = scope.options.mode == .replace

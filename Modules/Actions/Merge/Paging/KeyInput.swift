@@ -24,6 +24,7 @@ struct KeyInput: MergeInput {
 
   func entity(_ index: Int) -> EntityDescription { layout.entity }
 
+  /// Required by ``MergeInput``. The deletion plans no inserts and does not call it.
   func insert(_ index: Int, into context: ActionContext) throws -> ManagedObject {
     let object = try context.insertNewObject(forEntityName: layout.entity.name)
     for (field, value) in zip(layout.keys, keys[index].values) { try object.setCheckedValue(value, at: field.slot) }

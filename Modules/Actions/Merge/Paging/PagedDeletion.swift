@@ -52,9 +52,9 @@ struct PagedDeletion {
     try pending?.carryOut(countingIn: &result)
     result.deleted = plan.deletes.count
     result.skipped = scan.superfluousRows.count - plan.deletes.count
-    let check = try CommitCheck(
-      of: plan, scope: scope, condition: condition, layout: layout, inputByKey: inputByKey, input: input,
-      context: context, respectsPendingEdits: pending != nil)
+    let basis = MergeBasis(
+      context: context, scope: scope, layout: layout, condition: condition, input: input, inputByKey: inputByKey)
+    let check = try CommitCheck(of: plan, from: basis, respectsPendingEdits: pending != nil)
     return UnsavedMerge(result: result, check: check)
   }
 

@@ -8,7 +8,7 @@ struct LinkConsistency {
   let layout: MergeLayout
   let inputByKey: InputIndex
 
-  /// - Parameter linked: The relationships that the input contains.
+  /// - Parameter linked: The relationships with links in the input.
   /// - Throws: ``ErrorCode/contradictoryLinks``; ``ErrorCode/invalidMergeKey`` for a key that does not fit the destination.
   func check(_ linked: Set<RelationshipDescription>) throws {
     for relationship in layout.relationships where linked.contains(relationship) && !layout.ignores(relationship) {

@@ -15,14 +15,9 @@ final class CommitCheck: @unchecked Sendable {
     let row: Row
   }
 
-  private let condition: MergeCondition
-  private let filter: PreparedPredicate?
-  private let layout: MergeLayout
-  private let input: any MergeInput
-  private let context: ActionContext
-  /// The input records by their keys.
-  private let inputByKey: InputIndex
   private let plan: MergePlan
+  private let basis: MergeBasis
+  private let filter: PreparedPredicate?
   /// Whether a change of another writer may be an edit that the server has to get. Such a change is never overwritten.
   private let respectsPendingEdits: Bool
   /// The planned records. Made at the first conflict, because most merges have none.
@@ -34,18 +29,11 @@ final class CommitCheck: @unchecked Sendable {
   /// now.
   private(set) var protectedIDs: Set<ManagedObjectID> = []
 
-  init(
-    of plan: MergePlan, scope: MergeScope, condition: MergeCondition, layout: MergeLayout,
-    inputByKey: InputIndex, input: any MergeInput, context: ActionContext, respectsPendingEdits: Bool
-  ) throws {
-    self.respectsPendingEdits = respectsPendingEdits
-    self.condition = condition
-    self.layout = layout
-    self.inputByKey = inputByKey
-    self.input = input
-    self.context = context
+  init(of plan: MergePlan, from basis: MergeBasis, respectsPendingEdits: Bool) throws {
     self.plan = plan
-    filter = try scope.subsetFilter.map { try PreparedPredicate($0, for: layout.entity) }
+    self.basis = basis
+    self.respectsPendingEdits = respectsPendingEdits
+    filter = try basis.scope.subsetFilter.map { try PreparedPredicate($0, for: basis.layout.entity) }
   }
 
   private func plannedRecords() -> [ManagedObjectID: PlannedRecord] {
@@ -73,23 +61,23 @@ final class CommitCheck: @unchecked Sendable {
     try checkKey(of: row, planned)
     if try satisfiesConditions(row, planned) { return true }
     if plansAgain {
-      throw lostRaceError("a record of '\(layout.entity.name)', which the condition or the filter protects now")
+      throw lostRaceError("a record of '\(basis.layout.entity.name)', which the condition or the filter protects now")
     }
     protectedIDs.insert(conflict.objectID)
     return false
   }
 
   private func satisfiesConditions(_ row: Row, _ planned: PlannedRecord) throws -> Bool {
-    if planned.index == nil, let filter, try !context.satisfies(filter, stored: row) { return false }
-    return try condition.isSatisfied(by: row, index: planned.index, input: input)
+    if planned.index == nil, let filter, try !basis.context.satisfies(filter, stored: row) { return false }
+    return try basis.condition.isSatisfied(by: row, index: planned.index, input: basis.input)
   }
 
   private func checkKey(of row: Row, _ planned: PlannedRecord) throws {
-    let key = layout.keySlots.map { row[$0] }
-    if key == layout.keySlots.map({ planned.row[$0] }) { return }
+    let key = basis.layout.keySlots.map { row[$0] }
+    if key == basis.layout.keySlots.map({ planned.row[$0] }) { return }
     // A deletion stays correct while the input has no record with the new key either.
-    if planned.index == nil, !key.isIncompleteKey, try inputByKey.index(of: key) == nil { return }
-    throw lostRaceError("the key \(layout.keyNames) of a record of '\(layout.entity.name)'")
+    if planned.index == nil, !key.isIncompleteKey, try basis.inputByKey.index(of: key) == nil { return }
+    throw lostRaceError("the key \(basis.layout.keyNames) of a record of '\(basis.layout.entity.name)'")
   }
 
   private func lostRaceError(_ subject: String) -> CoherenceError {

@@ -3,7 +3,8 @@ import CoherenceCore
 /// The edits that win over the input of a merge with ``MergeOptions/ConflictResolution/localWins``: the unsaved edits of the
 /// view, and edits saved after the first plan of the merge.
 final class LocalEdits {
-  /// The records as the first plan found them. A record that the first plan leaves out was equal to the input.
+  /// The records as the first plan found them. A stored record outside of the first plan was equal to the input or
+  /// protected then. If a later plan has the record, another writer has changed it since.
   private struct FirstPlan {
     let inserts: Set<Int>
     let updates: [Int: Row]

@@ -4,11 +4,12 @@ import CoherenceCore
 struct MergePlan {
   /// A record to change.
   struct Update {
+    /// The index of the input record.
     let index: Int
     let row: Row
     /// The to-many relationships whose members differ.
     var lists: [MemberComparison.ExpectedMembers]
-    /// The slots that the update leaves alone, because a local edit of them wins.
+    /// The slots that the update leaves alone, because a local or pending edit wins.
     var keptSlots = SlotSet()
   }
 

@@ -1,6 +1,7 @@
 import CoherenceCore
 
-/// Applies a plan in the context, and makes objects of the planned records alone.
+/// Applies a plan in the context. Makes objects only of the planned records and of the records that their relationships
+/// lead to, before or after the merge.
 struct MergeWriter {
   private let context: ActionContext
   private let input: any MergeInput
@@ -28,7 +29,7 @@ struct MergeWriter {
 
   /// Makes the planned changes.
   ///
-  /// - Returns: The number of updates without a change, because local edits win in every property that differs.
+  /// - Returns: The number of updates without a change, because local or pending edits win in every differing property.
   @discardableResult
   func apply(_ plan: MergePlan) throws -> Int {
     let updated = context.objects(for: plan.updates.map(\.row))

@@ -1,0 +1,73 @@
+import CoherenceActions
+import CoherenceCore
+import CoherencePersistedActions
+import Foundation
+import TestSupport
+import Testing
+
+/// Started workers, which the ends of attempts wake for the next date.
+@Suite(.timeLimit(.minutes(15))) struct WakingTests {
+  /// So long that no read of the claims of other workers finds a due action.
+  private func neverObserve(_ options: inout PersistedActionOptions) { options.leaseLength = .seconds(1_000_000_000) }
+
+  /// Advances the clock from timer to timer until a condition is met. A timer of a lease is no timer for a date.
+  private func advance(_ time: ManualClock, until isMet: () async throws -> Bool) async throws {
+    while try await !isMet() {
+      try Task.checkCancellation()
+      let rests = time.wakingDates.map { $0.timeIntervalSince(time.date) }
+      if let rest = rests.filter({ $0 <= 60 }).min() { time.advance(by: .seconds(rest)) }
+      await Task.yield()
+    }
+  }
+
+  @Test(arguments: Backend.available, [Leave.Way.postponed, .later])
+  func `an action that is postponed or tried again wakes its started worker at its date`(
+    backend: Backend, way: Leave.Way
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try stack.worker(time, change: neverObserve)
+    try await worker.start()
+    let handle = try stack.enqueue(
+      Leave(board: stack.boardName, way: way, date: time.date.addingTimeInterval(20), waits: true))
+    try await stack.board.until("attempt 1")
+    stack.board.open("leave")
+    try await advance(time) { try await stack.state(of: handle) == .succeeded }
+    #expect(stack.board.marks == ["attempt 1", way == .postponed ? "attempt 1" : "attempt 2"])
+    #expect(time.date >= ManualClock.firstDate + (way == .postponed ? 20 : 90))
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `each run of a schedule wakes its started worker at the next date`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
+    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
+    try await worker.start()
+    try await advance(time) { stack.board.marks.count >= 3 }
+    #expect(time.date >= ManualClock.firstDate + 60)
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action that a stopping worker hands back wakes another started worker`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let worker = try stack.worker(ManualClock(), change: neverObserve)
+    try await worker.start()
+    try await stack.board.until("begin hold 1")
+    let other = try stack.worker(on: stack.makeStranger(), ManualClock(), change: neverObserve)
+    try await other.start()
+    // The other worker has found no waiting action.
+    while other.statistics.claims == 0 {
+      try Task.checkCancellation()
+      await Task.yield()
+    }
+    await worker.stop(.handBack)
+    stack.board.open("hold 1")
+    #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
+    #expect(other.statistics.attempts == 1)
+    await other.stop()
+  }
+}
