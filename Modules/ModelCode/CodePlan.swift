@@ -23,10 +23,13 @@ struct CodePlan {
   func isParent(_ entity: ModelFile.Entity) -> Bool { parents.contains(entity.name) }
 
   /// The name of the class that objects of the entity have: the name in the file without the module, or the name of the
-  /// entity if the file names no class.
+  /// entity if the file names no class, `NSManagedObject` or `ManagedObject`.
   func className(of entity: ModelFile.Entity) -> String {
-    let name = entity.className.map { String($0.split(separator: ".").last ?? "") } ?? ""
-    return name.isEmpty || name == "NSManagedObject" ? entity.name : name
+    let written = entity.className ?? ""
+    let name = String(written.split(separator: ".").last ?? "")
+    // A class of the program may have the name in its own module; the names of generated classes are checked.
+    let isNone = name.isEmpty || name == "NSManagedObject" || written == "ManagedObject"
+    return isNone ? entity.name : name
   }
 
   /// The class of the objects of an entity by the entity's name.

@@ -1,8 +1,9 @@
 import CoherenceModelFiles
 
 extension ModelFile {
-  /// The file without the parts for which the generator writes source or warnings of its own. The warnings of the
-  /// reduced file are about settings that neither a model nor a source can express.
+  /// The file without the parts that a built model leaves out or changes, and that the generator writes in another way
+  /// or reports with warnings of its own. The warnings of the reduced file therefore hold for the sources too: they are
+  /// about settings that neither a model nor a source can express.
   var withoutReportedParts: ModelFile {
     var file = self
     file.fetchRequests = []

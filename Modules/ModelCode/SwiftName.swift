@@ -60,12 +60,13 @@ enum SwiftName {
   /// The words with a meaning after a dot, which no property can have as its name.
   static let unusable: Set<String> = ["init", "self", "Self", "Type", "Protocol", "_"]
 
-  /// The properties of every managed object, and the members that the macro writes into a class. A variable may have
-  /// the name of another method.
+  /// The properties of every managed object, and the members of the macro that it refuses as names of properties. A
+  /// variable may have the name of another method.
   static let members: Set<String> = [
     "description", "entity", "entityDeclaration", "entityName", "hasChanges", "hashValue",
     "hasPersistentChangedValues", "initializeDefaults", "isDeleted", "isFault", "isInserted", "isUnavailable",
-    "isUpdated", "managedObjectContext", "objectID", "Properties", "propertyNames", "Snapshot", "version",
+    "isUpdated", "managedObjectContext", "objectID", "Properties", "propertyNames", "Snapshot", "snapshot",
+    "version",
   ]
   /// The members of the snapshots of entities with a parent.
   static let subentityMembers: Set<String> = ["inherited"]

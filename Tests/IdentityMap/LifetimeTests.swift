@@ -116,6 +116,32 @@ struct LifetimeTests {
     #expect(!isThere(1) && isThere(2) && isThere(3))
   }
 
+  @Test func `another cost of a policy applies to the stored entities`() {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .memory(bytes: 1_000_000) }
+    for id in 1...3 { _ = store.store(entity: Leaf(id)) }
+    store.setPolicy(for: Leaf.self) { $0.cost = { _ in 400_000 } }
+    #expect(!isThere(1) && isThere(2) && isThere(3))
+  }
+
+  @Test func `a transaction that throws evicts no entity by the costs of its values`() {
+    struct Refusal: Error {}
+    store.setPolicy(for: Leaf.self) {
+      $0.lifetime = .memory(bytes: 100)
+      $0.cost = { $0.text?.utf8.count ?? 0 }
+    }
+    for id in 1...2 { _ = store.store(entity: Leaf(id, String(repeating: "a", count: 40))) }
+    try? store.transaction { store throws in
+      _ = store.store(entity: Leaf(2, String(repeating: "b", count: 90)))
+      throw Refusal()
+    }
+    #expect(store.count(of: Leaf.self) == 2)
+    // The list has the former costs again, with room for 20 bytes.
+    _ = store.store(entity: Leaf(3, String(repeating: "a", count: 20)))
+    #expect(store.count(of: Leaf.self) == 3)
+    _ = store.store(entity: Leaf(4, "a"))
+    #expect(!isThere(1) && isThere(2) && isThere(3) && isThere(4))
+  }
+
   @Test func `an entity becomes stale by time or by invalidation and fresh by a write`() {
     store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
     let held = store.store(entity: Leaf(1))

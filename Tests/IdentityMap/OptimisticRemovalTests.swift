@@ -162,6 +162,20 @@ struct OptimisticRemovalTests {
     withExtendedLifetime(leaf) {}
   }
 
+  @Test(arguments: [false, true])
+  func `a confirmed removal leaves an aggregate that another change has stored`(isConfirmed: Bool) {
+    let item = store.store(entity: Item(id: 4))
+    let putting = store.optimistically { $0.store(root) }
+    let held = store.find(Root.self, id: 1)
+    let removal = store.optimistically { $0.remove(Item.self, id: 4) }
+    removal.commit()
+    #expect(store.find(Item.self, id: 4) == nil)
+    #expect(store.find(Root.self, id: 1)?.value == without4 && held?.current == without4)
+    if isConfirmed { putting.commit() } else { putting.rollback() }
+    #expect((store.find(Root.self, id: 1) != nil) == isConfirmed)
+    withExtendedLifetime((item, held, removal)) {}
+  }
+
   @Test func `an entity that a tentative change put into an aggregate stays tentative after it was removed`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     store.setPolicy(for: Item.self) { $0.lifetime = .pinned }

@@ -52,6 +52,27 @@ struct OptimisticTests {
     withExtendedLifetime(subscription) {}
   }
 
+  @Test(arguments: [false, true])
+  func `an update of an entity that another change has stored is confirmed with that change`(isConfirmed: Bool) {
+    let storing = store.optimistically { $0.store(Leaf(1, "draft")) }
+    let held = store.find(Leaf.self, id: 1)
+    let update = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
+    update.commit()
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "draft!")
+    if isConfirmed { storing.commit() } else { storing.rollback() }
+    #expect(store.find(Leaf.self, id: 1)?.value.text == (isConfirmed ? "draft!" : nil))
+    withExtendedLifetime((held, update)) {}
+  }
+
+  @Test func `an update of an entity that another change has stored is rolled back alone`() {
+    let storing = store.optimistically { $0.store(Leaf(1, "draft")) }
+    let held = store.find(Leaf.self, id: 1)
+    store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }.rollback()
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "draft")
+    storing.commit()
+    #expect(held?.current.text == "draft")
+  }
+
   @Test func `an aggregate with an optimistic change follows its children`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2), items: [Item(id: 3)]))
     let change = store.optimistically { draft in

@@ -159,7 +159,43 @@ struct UpdateTests {
     #expect(store.find(named: .all).value == [Leaf(1, "new"), Leaf(2, "fresh")])
   }
 
-  // MARK: Effects of the closure on the store
+  @Test func `an update of an alias returns false when the stamp of its entity rejects the change`() {
+    let store = logged
+    _ = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 1)
+    let held = store.store(entity: Leaf(1, "newer"), modifiedAt: 10)
+    #expect(!store.update(named: .chosen, modifiedAt: 5) { $0.text = "late" })
+    #expect(store.value(named: .chosen) == Leaf(1, "newer") && held.current.text == "newer")
+    #expect(rejections == ["rejected Leaf 1: tooOld(current: 10.0, received: 5.0)"])
+  }
+
+  @Test func `an alias that an update points to an entity with a higher stamp shows the stored value of the entity`() {
+    let held = store.store(entity: Leaf(2, "newer"), modifiedAt: 10)
+    _ = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 1)
+    #expect(!store.update(named: .chosen, modifiedAt: 5) { $0 = Leaf(2, "late") })
+    #expect(store.value(named: .chosen) == Leaf(2, "newer") && held.current.text == "newer")
+    #expect(store.update(named: .chosen, modifiedAt: 11) { $0.text = "newest" })
+    #expect(store.value(named: .chosen) == Leaf(2, "newest"))
+  }
+
+  @Test func `an update of an alias returns false when its closure has stored the alias with a higher stamp`() {
+    let store = store
+    _ = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 1)
+    let isUpdated = store.update(named: .chosen, modifiedAt: 5) { leaf in
+      _ = store.store(entity: Leaf(2, "later"), named: .chosen, modifiedAt: 10)
+      leaf.text = "late"
+    }
+    #expect(!isUpdated && store.value(named: .chosen) == Leaf(2, "later"))
+  }
+
+  @Test func `an update of a list returns false when its closure has stored the list with a higher stamp`() {
+    let store = store
+    _ = store.store(entities: [Leaf(1)], named: .all, modifiedAt: 1)
+    let isUpdated = store.update(named: .all, modifiedAt: 5) { leaves in
+      _ = store.store(entities: [Leaf(2)], named: .all, modifiedAt: 10)
+      leaves.append(Leaf(3))
+    }
+    #expect(!isUpdated && store.value(named: .all) == [Leaf(2)])
+  }
 
   // MARK: Unchanged entities
 

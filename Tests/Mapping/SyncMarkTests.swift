@@ -101,6 +101,18 @@ struct SyncMarkTests {
     #expect(try uploads(stack) == [])
   }
 
+  @Test func `a record with receipts of two uploads is marked by the receipt of its version`() throws {
+    let stack = try filled()
+    let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
+    let receipts = sent.map(\.uploadReceipt)
+    try stack.manager.save(
+      entity: FruitRecord.self, models: [Fruit(uid: "3", name: "Green mango")], shouldOverwrite: false, from: .here)
+    let sentAgain: [FruitRecord] = try stack.manager.fetchRecordsToUpload()
+    let all = receipts + sentAgain.map(\.uploadReceipt)
+    #expect(try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, receipts: all) == [])
+    #expect(try uploads(stack) == [])
+  }
+
   @Test(arguments: policies)
   func `an edit stays unmarked when an upload ends before the edit is saved`(name: String) throws {
     let stack = try filled(name)
@@ -236,6 +248,32 @@ struct SyncMarkTests {
   }
 
   @Test(arguments: Backend.available)
+  func `of several records with one uid, every record with an edit that awaits its upload is kept`(
+    backend: Backend
+  ) throws {
+    for shouldOverwrite in [false, true] {
+      let stack = try MappingStack(backend)
+      let manager = stack.manager
+      try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+      let edits = [Fruit(uid: "3", name: "Green mango"), Fruit(uid: "3", name: "Ripe mango")]
+      try stack.insert(FruitRecord.self, edits)
+      let kept = try manager.save(
+        entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: shouldOverwrite, from: .server())
+      #expect(kept.deleted == 1 && kept.skipped == 1)
+      #expect(try mangos(manager) == ["Green mango", "Ripe mango"])
+      let replaced = try manager.save(
+        entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: shouldOverwrite, from: .server(.replaced))
+      #expect(replaced.deleted == 1 && replaced.skipped == 0)
+      #expect(try mangos(manager) == ["Mango"])
+    }
+  }
+
+  /// The names of the records with the uid "3", in alphabetical order.
+  private func mangos(_ manager: PersistenceManager) throws -> [String] {
+    try manager.fetchModels(entity: FruitRecord.self).filter { $0.uid == "3" }.map(\.name).sorted()
+  }
+
+  @Test(arguments: Backend.available)
   func `saving the model of a record removes its mark of deletion`(backend: Backend) throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager
@@ -252,6 +290,23 @@ struct SyncMarkTests {
     try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3"])
     try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
     #expect(try fruit("3", stack) == nil && uploads(stack) == ["3"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that is saved again after the upload of its deletion is one to insert on the server`(
+    backend: Backend
+  ) throws {
+    try FruitRecord.$knowsServer.withValue(true) {
+      let stack = try MappingStack(backend)
+      try stack.manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+      try stack.manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["3", "4"])
+      try stack.manager.markRecordsAsUploaded(entity: FruitRecord.self, uids: ["3"])
+      let models = [Fruit(uid: "3", name: "Mango"), Fruit(uid: "4", name: "Blackberry")]
+      try stack.manager.save(entity: FruitRecord.self, models: models, shouldOverwrite: false, from: .here)
+      let (made, sent): ([FruitRecord], [FruitRecord]) =
+        try (stack.manager.fetchRecordsToCreate(), stack.manager.fetchRecordsToUpdate())
+      #expect(made.map(\.uid) == ["3"] && Set(sent.map(\.uid)) == ["3", "4"])
+    }
   }
 
   @Test(arguments: Backend.available)

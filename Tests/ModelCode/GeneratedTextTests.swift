@@ -64,6 +64,14 @@ struct GeneratedTextTests {
         """#)
   }
 
+  @Test(arguments: [nil, "NSManagedObject", "ManagedObject"] as [String?])
+  func `an entity without a class of its own in the file gets a class of its name`(className: String?) throws {
+    let file = ModelFile(entities: [.init("Track", className: className)])
+    let code = try ModelCode(file, source: "Music.xcdatamodeld").generate()
+    let text = code.files.first { $0.name == "Track.swift" }?.text
+    #expect(text?.contains("final class Track: ManagedObject {") == true, "\(code.files.map(\.name))")
+  }
+
   @Test func `an abstract entity is a class that its subentities inherit from`() throws {
     let files = try files()
     #expect(

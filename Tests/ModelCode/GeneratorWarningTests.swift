@@ -95,7 +95,7 @@ struct GeneratorWarningTests {
 
   @Test(arguments: [
     "description", "version", "objectID", "isDeleted", "entity", "entityName", "entityDeclaration", "propertyNames",
-    "initializeDefaults",
+    "initializeDefaults", "snapshot",
   ])
   func `the name of a member of managed objects is refused`(name: String) {
     #expect(

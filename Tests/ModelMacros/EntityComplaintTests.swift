@@ -224,8 +224,20 @@ import Testing
         "1 | An object belongs to a context and is not '\(last)'; its values are: encode 'snapshot()', and insert a "
           + "decoded 'Track.Snapshot' into a context."
       ])
-    let handwritten = "func encode(to encoder: any Encoder) throws {}"
-    #expect(complaints(of: "@Entity final class Track: ManagedObject, \(name) {\n\(handwritten)\n}") == [])
+  }
+
+  @Test func `an entity with a handwritten requirement of its coding protocol is not diagnosed`() {
+    let encode = "func encode(to encoder: any Encoder) throws {}"
+    let decode = "convenience init(from decoder: any Decoder) throws { try self.init(context: decoder.context) }"
+    func count(_ name: String, _ members: String...) -> Int {
+      let lines = members.joined(separator: "\n")
+      return complaints(of: "@Entity final class Track: ManagedObject, \(name) {\n\(lines)\n}").count
+    }
+    #expect(count("Encodable", encode) == 0 && count("Encodable", decode) == 1)
+    #expect(count("Swift.Decodable", decode) == 0 && count("Decodable", encode) == 1)
+    #expect(count("Codable", encode, decode) == 0 && count("Codable", decode) == 1)
+    // An extension may have the initialiser; the compiler refuses a class without any.
+    #expect(count("Codable", encode) == 0)
   }
 
   @Test func `a class of an actor is diagnosed and can leave the actor`() {

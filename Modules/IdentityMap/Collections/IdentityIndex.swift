@@ -1,6 +1,6 @@
 /// A hash table of a type's nodes by identifier, with open addressing and linear probing. The index has only the hashes
-/// of the identifiers, because the values of the nodes contain the identifiers: a node costs the index 20 to 40 bytes.
-/// The index owns the nodes.
+/// of the identifiers, because the values of the nodes contain the identifiers: a node costs a growing index 20 to 40
+/// bytes. The index owns the nodes.
 ///
 /// Invariants, see ``checkInvariants()``:
 /// - The capacity is zero or a power of two, and at most four fifths of the buckets are occupied. A search therefore

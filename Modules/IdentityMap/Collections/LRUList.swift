@@ -18,8 +18,8 @@ final class LRUEntry<Element: AnyObject> {
   }
 }
 
-/// A doubly linked list of entries in the order of their eviction, with the sum of their costs. Every operation but an
-/// insertion by deadline takes constant time.
+/// A doubly linked list of entries in the order of their eviction, with the sum of their costs. An operation on one
+/// entry takes constant time, except for an insertion by deadline.
 ///
 /// The list does not retain the elements. Its owner removes all entries before the list ends.
 ///
@@ -63,6 +63,12 @@ struct LRUList<Element: AnyObject> {
     entry.cost = cost
     entry.deadline = deadline
     append(entry)
+  }
+
+  /// Changes the cost of an entry of the list, which keeps its position.
+  mutating func setCost(of entry: LRUEntry<Element>, to cost: Int) {
+    self.cost += cost - entry.cost
+    entry.cost = cost
   }
 
   mutating func remove(_ entry: LRUEntry<Element>) {

@@ -1,5 +1,5 @@
 extension EntityStore {
-  /// Keeps the latest changes from now on, for ``changeLog``. Costs time with each change.
+  /// Keeps the latest changes from now on, for ``changeLog``. Discards a former log. Costs time with each change.
   ///
   /// - Parameter limit: The maximum number of changes in the log; 0 ends the log.
   public func keepChangeLog(_ limit: Int) {

@@ -5,12 +5,12 @@ public struct Inspection: Sendable, CustomStringConvertible {
   public struct Entry: Sendable {
     /// The entity's type and identifier.
     public let entity: String
-    /// The number of references from outside of the store that retain the entity: `EntityObserver` values and
-    /// subscriptions.
+    /// The number of references from outside of the graph that retain the entity: `EntityObserver` values,
+    /// subscriptions, and open optimistic changes.
     public let handles: Int
     /// The aggregates, lists, aliases and observed identifiers that contain the entity, by their descriptions.
     public let containers: [String]
-    /// The number of observers that are called with values of the entity: closures, sequences and publishers.
+    /// The number of observers of the entity's values: closures, sequences and publishers.
     public let observers: Int
     /// The stamp of the entity; `nil` for an entity without a stamp.
     public let stamp: Stamp?

@@ -15,8 +15,8 @@
 /// }
 /// ```
 ///
-/// Aggregates may contain each other. In a value that is read, an entity that closes a cycle is current where it is
-/// nested directly in the read entity; deeper in the value, it has the value with which it was stored.
+/// Aggregates may contain each other. An entity that closes a cycle is current where it is nested directly in the
+/// entity of a read; deeper in the value, it has the value with which it was stored.
 public protocol Aggregate: Identifiable, Sendable {
   /// The key paths to the nested entities. Called for each stored value, so that they may depend on the value.
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { get }

@@ -11,7 +11,7 @@
 /// }
 /// ```
 public struct PartialIdentifiableKeyPath<Root> {
-  /// The kinds of contents that share a static type.
+  /// The kind of the content, which the type at a key path does not determine: an entity may be a collection too.
   @usableFromInline enum Kind {
     case entity, optional, collection, wrapper
   }

@@ -9,8 +9,8 @@ public import Foundation
 public typealias Stamp = Double
 
 extension Date {
-  /// Seconds since 1 January 2001, as a stamp. A clock that is set back lowers later stamps, so that the store
-  /// rejects their values; use versions of the server where no value may be rejected for that reason.
+  /// Seconds since 1 January 2001, as a stamp. Setting a clock back lowers later stamps, so that the store rejects
+  /// their values; use versions of the server where no value may be rejected for that reason.
   public var stamp: Stamp { timeIntervalSinceReferenceDate }
 }
 

@@ -1,3 +1,4 @@
+/// The beginning, the pauses and the end of observations. An ``ObserverGroup`` delivers the values.
 extension ValueNode {
   /// Calls an observer with the value, and then with each new one.
   final func observe(

@@ -1,5 +1,5 @@
 extension EntityStore {
-  /// Returns an observer of an entity; `nil` for an entity that was never stored, was removed, or was evicted.
+  /// Returns an observer of an entity; `nil` for an absent entity: never stored, removed, or evicted.
   @inlinable
   public func find<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> EntityObserver<T>? {
     if core.lock.mayShareReads, let found = core.findShared(type, id: id) { return found }
@@ -13,13 +13,14 @@ extension EntityStore {
     }
   }
 
-  /// Returns an observer of an alias's entity, `nil` without content. Follow it to receive later content.
+  /// Returns an observer of an alias's entity, whose value is `nil` without content. Follow it to receive later
+  /// content.
   public func find<T: Identifiable & Sendable>(named: AliasKey<T>) -> EntityObserver<T?> {
     if core.lock.mayShareReads, let found = core.findShared(named) { return found }
     return core.exclusively { core.observer(core.alias(named, shape: .entity())) }
   }
 
-  /// Returns an observer of an alias's collection, `nil` without content.
+  /// Returns an observer of an alias's collection, whose value is `nil` without content.
   public func find<C: Collection & Sendable>(named: AliasKey<C>) -> EntityObserver<C?>
   where C.Element: Identifiable & Sendable {
     if core.lock.mayShareReads, let found = core.findShared(named) { return found }

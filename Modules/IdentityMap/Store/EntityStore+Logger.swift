@@ -10,7 +10,10 @@ extension EntityStore {
     func didFailToRemove<T: Identifiable>(_ type: T.Type, id: T.ID, error: any Error)
     /// An alias has new content.
     func didRegisterAlias<T>(_ alias: AliasKey<T>)
-    /// An alias has lost its content.
+    /// An alias has lost its content: the alias was removed, alone or with all others, the entity that its content
+    /// requires was removed, or an optimistic change has ended the content. Called once for each loss, and neither for
+    /// an alias without content nor for a loss that a transaction rolls back. The tentative removal of an entity only
+    /// hides the content of its alias.
     func didUnregisterAlias<T>(_ alias: AliasKey<T>)
   }
 }

@@ -3,7 +3,7 @@ extension EntityStore {
   /// list when entities enter, change or leave. The query does not retain the entities; the lifetime of their type
   /// can.
   /// - Parameters:
-  ///   - condition: Called under the store's lock, once for each entity and again for each changed one.
+  ///   - condition: Called under the store's lock, for each entity and again after each change of an entity.
   ///   - order: Whether the first entity precedes the second. Without it, the order is that in which the entities
   ///     matched.
   public func query<T: Identifiable & Sendable>(

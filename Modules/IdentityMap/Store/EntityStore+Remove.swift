@@ -25,10 +25,10 @@ extension EntityStore {
     try core.exclusively { () throws(RemovalRefusal) -> Bool in try core.remove(type, id) }
   }
 
-  /// Removes all entities of a type; see ``remove(_:id:)``. Entities that a remaining
-  /// aggregate refuses to lose stay too.
+  /// Removes all entities of a type; see ``remove(_:id:)``. An entity that a remaining aggregate refuses to lose stays,
+  /// and the logger receives the reason.
   public func removeAll<T: Identifiable & Sendable>(_ type: T.Type) {
-    core.exclusively { core.table(of: type).removeAllUnreferred() }
+    core.exclusively { core.table(of: type).removeAllUnlessRefused() }
   }
 
   /// Removes all entities, whichever policies their key paths have, and the content of all aliases. Subscriptions stay,

@@ -14,8 +14,8 @@ public import Dispatch
 /// thread, and within the closures that the store calls: an operation inside a closure is a part of the running
 /// operation.
 ///
-/// The store always stores the given value. The `==` of a type, or the equality of its ``TypePolicy``, only determines
-/// whether observers are notified; so it may compare as little as the identifier.
+/// The store stores every accepted value, also an equal value. The `==` of a type, or the equality of its
+/// ``TypePolicy``, only determines whether observers are notified; so it may compare as little as the identifier.
 ///
 /// A replaced value is released before the call returns, with the store locked, after the entity has its new value. So
 /// the `deinit` of an object in a value may use the store, but must not wait for another thread that does. The copies
@@ -36,7 +36,7 @@ public final class EntityStore: Sendable {
   /// Makes an empty store that calls observers on a queue.
   /// - Parameters:
   ///   - queue: The queue on which observers are called; by default a serial queue of the store.
-  ///   - logger: Receives stored, rejected and removed entities.
+  ///   - logger: Receives stored and rejected entities, refused removals, and changes of aliases.
   public convenience init(queue: DispatchQueue? = nil, logger: (any Logger)? = nil) {
     self.init(delivery: queue.map { .queue($0) } ?? .serial, logger: logger)
   }
@@ -44,7 +44,7 @@ public final class EntityStore: Sendable {
   /// Makes an empty store.
   /// - Parameters:
   ///   - delivery: The delivery on which observers are called.
-  ///   - logger: Receives stored, rejected and removed entities.
+  ///   - logger: Receives stored and rejected entities, refused removals, and changes of aliases.
   ///   - now: Returns the time by which the age of entities is measured; by default the time of a monotonic clock.
   public init(delivery: Delivery, logger: (any Logger)? = nil, now: (@Sendable () -> Duration)? = nil) {
     let start = ContinuousClock.now

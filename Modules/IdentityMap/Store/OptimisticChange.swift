@@ -47,7 +47,8 @@ public final class OptimisticChange: Sendable {
     core.exclusively { tentative.revert() }
   }
 
-  /// Confirms the changes: their visible values become confirmed values.
+  /// Confirms the changes: their visible values become confirmed values. An update of an entity that exists by another
+  /// open change alone becomes a part of that change.
   public func commit() {
     core.exclusively { tentative.confirm() }
   }

@@ -28,8 +28,8 @@ public import Synchronization
 @usableFromInline
 final class BiasedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// The number of the thread that owns the lock, or 0. Only the owner writes its own number, so a thread that reads
-  /// its own number owns the lock, whatever the order of the memory accesses.
+  /// The number of the thread that owns the lock, or 0. Only the owner writes its own number. So a thread that reads
+  /// its own number owns the lock, in any order of the memory accesses.
   private let owner = Atomic<UInt>(0)
   /// The number of times that the owner has taken the lock.
   @exclusivity(unchecked) private(set) var depth = 0

@@ -53,8 +53,8 @@ struct ReaderSlots {
     }
   }
 
-  /// Waits for the readers of other threads that are in a slot at the call, and calls a closure repeatedly during the
-  /// wait. The caller prevents new shared reads first, because a slot that was seen free is not checked again.
+  /// Waits until the present readers of other threads have left their slots, and calls a closure repeatedly during the
+  /// wait. The caller prevents new shared reads first, because a free slot is not checked again.
   func wait(from thread: UInt, yielding yield: () -> Void) {
     for index in 0..<Self.count {
       let slot = slot(index)

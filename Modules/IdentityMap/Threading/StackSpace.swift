@@ -2,8 +2,8 @@ import CoherenceRuntime
 
 /// Provides the stack for walks over nested values of any depth.
 ///
-/// A walk over nested entities calls closures that are compiled for their types, and code of the user, so each level
-/// takes stack. At the end of the thread's stack, the walk continues on another stack of the same thread: locks and
+/// A walk over nested entities calls closures compiled for their types, and code of the user, so each level takes
+/// stack. At the end of the thread's stack, the walk continues on another stack of the same thread: locks and
 /// thread-local state are unaffected. Shallow values need no other stack; for them the check costs a few nanoseconds.
 enum StackSpace {
   /// The bytes of stack that one level of a walk may use between two checks, with the code of the user in it.

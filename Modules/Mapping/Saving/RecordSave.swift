@@ -48,8 +48,11 @@ struct RecordSave<Record: RecordFromModel> {
       matches[model] = isPreferred ? record : other
       duplicates.append(isPreferred ? other : record)
     }
-    for record in duplicates { table.context.delete(record) }
-    result.deleted = duplicates.count
+    // Several records of one uid may have edits that the server does not have. No edit may be lost.
+    for record in duplicates where try marks.mayReplace(record) {
+      table.context.delete(record)
+      result.deleted += 1
+    }
     for record in withoutModel where try marks.remove(record) { result.deleted += 1 }
     for model in models.indices where !inputByKey.isExcluded(model) {
       try save(models[model], uids[model], in: matches[model])

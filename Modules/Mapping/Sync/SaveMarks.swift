@@ -34,7 +34,11 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
 
   func mark(_ record: Record) throws {
     // A record with a model is not deleted.
-    if record.wasDeleted { record.wasDeleted = false }
+    if record.wasDeleted {
+      // The server has received the deletion, and has to insert the record again.
+      if origin == .here, record.isUploaded { try record.setKnownToServer(false) }
+      record.wasDeleted = false
+    }
     switch origin {
     case .here:
       if record.hasChanges { record.isUploaded = false }
@@ -58,9 +62,9 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
 }
 
 extension SyncRecord {
-  /// Notes that the server has the record, if the entity has the attribute for it.
-  func setKnownToServer() throws {
-    if let key = Self.isKnownToServerKey { try setValue(true, for: key) }
+  /// Notes whether the server has the record, if the entity has the attribute for it.
+  func setKnownToServer(_ isKnown: Bool = true) throws {
+    if let key = Self.isKnownToServerKey { try setValue(isKnown, for: key) }
   }
 
   /// Whether the server may have the record.

@@ -23,7 +23,8 @@ public protocol SyncRecord: DataRecord {
   static var wasDeletedKey: String { get }
   /// The name of a boolean attribute with the default `false`, `true` once the server has had the record; by default
   /// `nil`, without such an attribute. The attribute separates records that the server has to insert from records that
-  /// it has to update, and a record that the server never had is deleted without an upload.
+  /// it has to update, and a record that the server never had is deleted without an upload. A record that is saved
+  /// again after the upload of its deletion is one that the server has to insert.
   static var isKnownToServerKey: String? { get }
 }
 

@@ -15,14 +15,14 @@ struct UploadBatch<Record: SyncRecord> {
     self.context = context
   }
 
-  /// Marks the records that still match their receipts.
+  /// Marks the records that still match one of their receipts. A record that was uploaded repeatedly has several.
   mutating func mark() throws {
-    let remaining = receipts.filter { !changed.contains($0.objectID) }
-    let objects = try context.existingObjects(with: remaining.map(\.objectID))
-    for receipt in remaining {
-      let id = receipt.objectID
+    let remaining = Dictionary(grouping: receipts.filter { !changed.contains($0.objectID) }, by: \.objectID)
+    let objects = try context.existingObjects(with: Array(remaining.keys))
+    for (id, receipts) in remaining {
       // Unsaved changes are edits after the upload, except for the marks of an earlier attempt.
-      guard let record = objects[id] as? Record, try record.matches(receipt), !record.hasChanges || marked[id] != nil
+      guard let record = objects[id] as? Record, !record.hasChanges || marked[id] != nil,
+        try receipts.contains(where: { try record.matches($0) })
       else {
         changed.insert(id)
         continue

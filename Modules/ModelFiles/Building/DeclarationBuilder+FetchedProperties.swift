@@ -8,6 +8,7 @@ extension DeclarationBuilder {
     let path = "\(owner).\(part.name)"
     // The editor marks every fetched property as optional, which says nothing.
     report(part.otherAttributes.filter { $0.key != "optional" }, part.otherElements, of: "Fetched property '\(path)'")
+    report(part.userInfoSource?.elements, of: "Fetched property '\(path)'")
     guard let request = part.request else {
       warnings.append("Fetched property '\(path)' has no request and is left out.")
       return nil

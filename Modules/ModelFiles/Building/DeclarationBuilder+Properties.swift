@@ -5,7 +5,7 @@ extension DeclarationBuilder {
   /// The declaration of an attribute or a composite; none for a transient attribute.
   mutating func properties(of source: ModelFile.Attribute, in owner: String) -> [any PropertyDeclaration] {
     let path = "\(owner).\(source.name)"
-    report(source.otherAttributes, source.otherElements, of: "Attribute '\(path)'")
+    report(source, at: path)
     if source.isTransient {
       warnings.append("Attribute '\(path)' is transient and left out: make it a variable of the class.")
       return []
@@ -184,6 +184,7 @@ extension DeclarationBuilder {
   mutating func relationship(of source: ModelFile.Relationship, in owner: String) -> Relationship? {
     let path = "\(owner).\(source.name)"
     report(source.otherAttributes, source.otherElements, of: "Relationship '\(path)'")
+    report(source.userInfoSource?.elements, of: "Relationship '\(path)'")
     if source.isTransient {
       warnings.append("Relationship '\(path)' is transient and left out.")
       return nil

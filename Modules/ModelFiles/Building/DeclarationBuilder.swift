@@ -58,7 +58,10 @@ struct DeclarationBuilder {
     declaration.indexes += part.indexes.compactMap { index(of: $0, in: part.name) }
     declaration.properties += part.fetchedProperties.compactMap { fetchedProperty(of: $0, in: part.name) }
     checkRenaming(part)
-    report(part.otherAttributes, part.otherElements, of: "Entity '\(part.name)'")
+    let title = "Entity '\(part.name)'"
+    report(part.otherAttributes, part.otherElements, of: title)
+    report(part.uniquenessSource?.elements, of: title)
+    report(part.userInfoSource?.elements, of: title)
     return declaration
   }
 
@@ -99,6 +102,10 @@ struct DeclarationBuilder {
   private mutating func index(of index: ModelFile.FetchIndex, in owner: String) -> [String]? {
     let path = "Index '\(index.name)' of '\(owner)'"
     report(index.otherAttributes, index.otherElements, of: path)
+    for element in index.elements {
+      let title = "\(path): the element '\(element.property ?? element.expression ?? "")'"
+      report(element.otherAttributes, element.otherElements, of: title)
+    }
     if let special = index.elements.first(where: { $0.kind != "Binary" }) {
       warnings.append("\(path) is left out: stores have no indexes of kind '\(special.kind)'.")
       return nil
@@ -117,21 +124,4 @@ struct DeclarationBuilder {
     }
     return names
   }
-
-  /// Adds a warning for each setting of the file that the framework does not have. A setting with the value `NO` is not
-  /// in use, and the element `elements` has the positions in the editor.
-  mutating func report(_ attributes: [String: String], _ elements: [ModelFile.Markup], of title: String) {
-    for (name, value) in attributes.sorted(by: { $0.key < $1.key })
-    where !Self.editorSettings.contains(name) && value != "NO" {
-      warnings.append("\(title) has the setting '\(name)', which has no effect.")
-    }
-    for element in elements where element.name != "elements" {
-      warnings.append("\(title) has the element '\(element.name)', which has no effect.")
-    }
-  }
-
-  /// Settings of the editor and of code generation, or of the storage of values, which do not change a model's meaning.
-  private static let editorSettings: Set<String> = [
-    "syncable", "indexed", "allowsExternalBinaryDataStorage", "optional",
-  ]
 }

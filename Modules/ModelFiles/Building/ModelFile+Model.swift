@@ -30,8 +30,8 @@ extension ModelFile {
   }
 
   /// Sentences about the parts of the file that the built model leaves out: transient properties, fetched properties
-  /// without a readable request, indexes of expressions, and settings without an effect. Settings of the editor, of the
-  /// root element, of composite types and of configurations have no sentence.
+  /// without a readable request, indexes of expressions, and settings and elements without an effect. Settings of the
+  /// editor have no sentence.
   public var warnings: [String] {
     var builder = DeclarationBuilder(self)
     _ = builder.entities(classes: .generic)
@@ -51,7 +51,7 @@ extension ModelFile {
     return (entities, builder.warnings)
   }
 
-  /// Adds the warnings about renaming identifiers, fetch-request templates and elements below the root.
+  /// Adds the warnings about renaming identifiers and about the parts beside the entities.
   private func addWarnings(to builder: inout DeclarationBuilder) {
     builder.warnings += source.unknownRenamings
     for template in fetchRequests {
@@ -63,9 +63,7 @@ extension ModelFile {
         builder.warnings.append("\(title) has a predicate that cannot be read: \(error.message)")
       }
     }
-    for markup in otherElements where markup.name != "elements" {
-      builder.warnings.append("The file has the element '\(markup.name)', which has no effect.")
-    }
+    builder.reportFile()
   }
 
   /// Finds two entities with one renaming identifier, and two configurations with one name.

@@ -18,7 +18,7 @@ package enum ValueText {
     }
   }
 
-  /// The text of a value; `nil` for a missing value.
+  /// The text of a value; `nil` for a missing value and for a reference.
   static func text(_ value: AttributeValue) -> String? {
     switch value {
     case .null, .reference: nil

@@ -63,6 +63,8 @@ extension ModelFile {
     public var otherAttributes: [String: String]
     /// The other elements in the element.
     public var otherElements: [Markup]
+    /// The user info as the file has it, if ``userInfo`` does not represent all of it.
+    var userInfoSource: SourceElements<[String: String]>?
 
     /// Makes an attribute.
     public init(
@@ -129,6 +131,8 @@ extension ModelFile {
     public var otherAttributes: [String: String]
     /// The other elements in the element.
     public var otherElements: [Markup]
+    /// The user info as the file has it, if ``userInfo`` does not represent all of it.
+    var userInfoSource: SourceElements<[String: String]>?
 
     /// Makes a relationship.
     public init(
@@ -189,17 +193,20 @@ extension ModelFile {
       public var isAscending: Bool
       /// The other attributes of the element, by name.
       public var otherAttributes: [String: String]
+      /// The other elements in the element.
+      public var otherElements: [Markup]
 
       /// Makes an element of an index.
       public init(
         property: String? = nil, expression: String? = nil, kind: String = "Binary", isAscending: Bool = true,
-        otherAttributes: [String: String] = [:]
+        otherAttributes: [String: String] = [:], otherElements: [Markup] = []
       ) {
         self.property = property
         self.expression = expression
         self.kind = kind
         self.isAscending = isAscending
         self.otherAttributes = otherAttributes
+        self.otherElements = otherElements
       }
     }
   }
@@ -248,6 +255,8 @@ extension ModelFile {
     public var otherAttributes: [String: String]
     /// The other elements in the element.
     public var otherElements: [Markup]
+    /// The user info as the file has it, if ``userInfo`` does not represent all of it.
+    var userInfoSource: SourceElements<[String: String]>?
 
     /// Makes a fetched property.
     public init(

@@ -88,6 +88,10 @@ extension ModelFile {
     public var otherAttributes: [String: String]
     /// The other elements in the element.
     public var otherElements: [Markup]
+    /// The constraints as the file has them, if ``uniqueness`` does not represent all of them.
+    var uniquenessSource: SourceElements<[[String]]>?
+    /// The user info as the file has it, if ``userInfo`` does not represent all of it.
+    var userInfoSource: SourceElements<[String: String]>?
 
     /// Makes an entity from its parts.
     public init(
@@ -146,6 +150,8 @@ extension ModelFile {
     public var otherAttributes: [String: String]
     /// The other elements in the element.
     public var otherElements: [Markup]
+    /// The members as the file has them, if ``entities`` does not represent all of them.
+    var entitiesSource: SourceElements<[String]>?
 
     /// Makes a configuration from the names of its entities.
     public init(

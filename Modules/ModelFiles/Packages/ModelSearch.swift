@@ -7,7 +7,7 @@ struct ModelSearch {
   let name: String
   /// The greatest depth of the searched directories of resources.
   private static let depth = 4
-  /// The greatest number of searched directories in a bundle.
+  /// The greatest number of directories searched below one root.
   private static let limit = 2000
 
   /// The package in a bundle; `nil` for none.
@@ -79,8 +79,8 @@ struct ModelSearch {
     for other in urls.dropFirst() where try ModelFile(contentsOf: other) != file {
       throw CoherenceError(
         .invalidModel,
-        "The resources have two different models named '\(name)': '\(first.path)' and '\(other.path)'. Pass the bundle."
-      )
+        "The resources have two different models named '\(name)': '\(first.path)' and '\(other.path)'; rename "
+          + "one of them, or pass a bundle that has only one.")
     }
     return first
   }

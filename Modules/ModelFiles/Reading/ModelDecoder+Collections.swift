@@ -25,6 +25,7 @@ extension ModelDecoder {
         configuration.otherElements.append(markup(child))
       }
     }
+    configuration.entitiesSource = sourceElements(of: configuration.entities, "memberEntity", in: node)
     return configuration
   }
 
@@ -52,6 +53,7 @@ extension ModelDecoder {
         property.otherElements.append(markup(child))
       }
     }
+    property.userInfoSource = sourceElements(of: property.userInfo, "userInfo", in: node)
     return property
   }
 
@@ -78,7 +80,7 @@ extension ModelDecoder {
       index.elements.append(
         .init(
           property: property, expression: expression, kind: kind, isAscending: order == "ascending",
-          otherAttributes: element.unreadAttributes))
+          otherAttributes: element.unreadAttributes, otherElements: child.children.map(markup)))
     }
     return index
   }

@@ -62,6 +62,8 @@ struct ModelDecoder {
       default: entity.otherElements.append(markup(child))
       }
     }
+    entity.uniquenessSource = sourceElements(of: entity.uniqueness, "uniquenessConstraints", in: node)
+    entity.userInfoSource = sourceElements(of: entity.userInfo, "userInfo", in: node)
     var seen: Set<String> = []
     for child in node.children where ["attribute", "composite", "relationship", "fetchedProperty"].contains(child.name)
     {
@@ -80,7 +82,9 @@ struct ModelDecoder {
     let name = try reader.required("name")
     source.lines["\(owner).\(name)"] = node.line
     let isComposite = node.name == "composite"
-    let kind = isComposite ? "Composite" : try reader.required("attributeType")
+    // An element of its own for composites needs no type.
+    let type = isComposite ? reader.text("attributeType") : try reader.required("attributeType")
+    let kind = isComposite ? "Composite" : type ?? ""
     var attribute = ModelFile.Attribute(name, ModelFile.AttributeKind(rawValue: kind))
     attribute.isOptional = try reader.flag("optional") ?? false
     attribute.isTransient = try reader.flag("transient") ?? false
@@ -90,15 +94,18 @@ struct ModelDecoder {
     attribute.minimum = reader.nonEmptyText(isDate ? "minDateTimeInterval" : "minValueString")
     attribute.maximum = reader.nonEmptyText(isDate ? "maxDateTimeInterval" : "maxValueString")
     attribute.pattern = reader.nonEmptyText("regularExpressionString")
-    let isDerived = try reader.flag("derived") ?? false
-    let derivation = reader.nonEmptyText("derivationExpression")
-    if isDerived, derivation == nil { throw reader.fault("a derived attribute has no 'derivationExpression'") }
-    attribute.derivation = derivation
+    let isDerived = try reader.flag("derived")
+    // Only the flag `NO` makes a stored attribute of one with an expression.
+    if isDerived != false { attribute.derivation = reader.nonEmptyText("derivationExpression") }
+    if isDerived == true, attribute.derivation == nil {
+      throw reader.fault("a derived attribute has no 'derivationExpression'")
+    }
     attribute.transformerName = reader.nonEmptyText("valueTransformerName")
     attribute.customClassName = reader.nonEmptyText("customClassName")
     attribute.compositeName = reader.nonEmptyText("compositeName")
     attribute.renamingIdentifier = reader.nonEmptyText("elementID")
     attribute.otherAttributes = reader.unreadAttributes
+    if attribute.otherAttributes["derivationExpression"] != nil { attribute.otherAttributes["derived"] = "NO" }
     for child in node.children {
       switch child.name {
       case "userInfo": attribute.userInfo.merge(try userInfo(child)) { _, last in last }
@@ -106,6 +113,7 @@ struct ModelDecoder {
       default: attribute.otherElements.append(markup(child))
       }
     }
+    attribute.userInfoSource = sourceElements(of: attribute.userInfo, "userInfo", in: node)
     return attribute
   }
 
@@ -137,6 +145,7 @@ struct ModelDecoder {
         relationship.otherElements.append(markup(child))
       }
     }
+    relationship.userInfoSource = sourceElements(of: relationship.userInfo, "userInfo", in: node)
     return relationship
   }
 
@@ -154,6 +163,13 @@ struct ModelDecoder {
       entries[key] = reader.text("value") ?? ""
     }
     return entries
+  }
+
+  /// The elements of a name in a part, if their value does not represent all of them.
+  func sourceElements<Value: Sendable & Hashable>(
+    of value: Value, _ name: String, in node: XMLNode
+  ) -> SourceElements<Value>? {
+    SourceElements(node.children.filter { $0.name == name }.map(markup), value: value)
   }
 
   func markup(_ node: XMLNode) -> ModelFile.Markup {

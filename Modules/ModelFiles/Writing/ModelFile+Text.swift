@@ -16,7 +16,7 @@ extension ModelFile {
       for template in fetchRequests { text.template(template) }
       for configuration in configurations {
         text.element("configuration", [("name", configuration.name)], others: configuration.otherAttributes) { text in
-          for name in configuration.entities { text.element("memberEntity", [("name", name)], isEmpty: true) }
+          text.members(configuration.entities, configuration.entitiesSource)
           for markup in configuration.otherElements { text.markup(markup) }
         }
       }
@@ -47,8 +47,8 @@ extension XMLText {
       for relationship in entity.relationships { text.relationship(relationship) }
       for property in entity.fetchedProperties { text.fetchedProperty(property) }
       for index in entity.indexes { text.index(index) }
-      text.uniqueness(entity.uniqueness)
-      text.userInfo(entity.userInfo)
+      text.uniqueness(entity.uniqueness, entity.uniquenessSource)
+      text.userInfo(entity.userInfo, entity.userInfoSource)
       for markup in entity.otherElements { text.markup(markup) }
     }
   }
@@ -70,10 +70,12 @@ extension XMLText {
       ("versionHashModifier", others.removeValue(forKey: "versionHashModifier")),
       ("syncable", others.removeValue(forKey: "syncable")),
     ]
-    let isEmpty = attribute.userInfo.isEmpty && attribute.parts.isEmpty && attribute.otherElements.isEmpty
+    let isEmpty =
+      attribute.userInfo.isEmpty && attribute.userInfoSource == nil && attribute.parts.isEmpty
+      && attribute.otherElements.isEmpty
     element("attribute", attributes, others: others, isEmpty: isEmpty) { text in
       for part in attribute.parts { text.attribute(part) }
-      text.userInfo(attribute.userInfo)
+      text.userInfo(attribute.userInfo, attribute.userInfoSource)
       for markup in attribute.otherElements { text.markup(markup) }
     }
   }
@@ -92,9 +94,10 @@ extension XMLText {
       ("versionHashModifier", others.removeValue(forKey: "versionHashModifier")),
       ("syncable", others.removeValue(forKey: "syncable")),
     ]
-    let isEmpty = relationship.userInfo.isEmpty && relationship.otherElements.isEmpty
+    let isEmpty =
+      relationship.userInfo.isEmpty && relationship.userInfoSource == nil && relationship.otherElements.isEmpty
     element("relationship", attributes, others: others, isEmpty: isEmpty) { text in
-      text.userInfo(relationship.userInfo)
+      text.userInfo(relationship.userInfo, relationship.userInfoSource)
       for markup in relationship.otherElements { text.markup(markup) }
     }
   }
@@ -114,7 +117,7 @@ extension XMLText {
   private mutating func fetchedProperty(_ property: ModelFile.FetchedProperty) {
     element("fetchedProperty", [("name", property.name)], others: property.otherAttributes) { text in
       if let request = property.request { text.template(request) }
-      text.userInfo(property.userInfo)
+      text.userInfo(property.userInfo, property.userInfoSource)
       for markup in property.otherElements { text.markup(markup) }
     }
   }
@@ -126,14 +129,23 @@ extension XMLText {
           ("property", element.property), ("expression", element.expression), ("type", element.kind),
           ("order", element.isAscending ? "ascending" : "descending"),
         ]
-        text.element("fetchIndexElement", attributes, others: element.otherAttributes, isEmpty: true)
+        text.element(
+          "fetchIndexElement", attributes, others: element.otherAttributes, isEmpty: element.otherElements.isEmpty
+        ) { text in
+          for markup in element.otherElements { text.markup(markup) }
+        }
       }
       for markup in index.otherElements { text.markup(markup) }
     }
   }
 
-  private mutating func uniqueness(_ lists: [[String]]) {
-    guard !lists.isEmpty else { return }
+  fileprivate mutating func members(_ names: [String], _ source: SourceElements<[String]>?) {
+    guard !add(source, of: names) else { return }
+    for name in names { element("memberEntity", [("name", name)], isEmpty: true) }
+  }
+
+  private mutating func uniqueness(_ lists: [[String]], _ source: SourceElements<[[String]]>?) {
+    guard !add(source, of: lists), !lists.isEmpty else { return }
     element("uniquenessConstraints", []) { text in
       for names in lists {
         text.element("uniquenessConstraint", []) { text in
@@ -143,12 +155,23 @@ extension XMLText {
     }
   }
 
-  private mutating func userInfo(_ entries: [String: String]) {
-    guard !entries.isEmpty else { return }
+  private mutating func userInfo(_ entries: [String: String], _ source: SourceElements<[String: String]>?) {
+    guard !add(source, of: entries), !entries.isEmpty else { return }
     element("userInfo", []) { text in
       for (key, value) in entries.sorted(by: { $0.key < $1.key }) {
         text.element("entry", [("key", key), ("value", value)], isEmpty: true)
       }
     }
+  }
+
+  /// Adds the elements of a value as they were read.
+  ///
+  /// - Returns: Whether the elements were added; `false` if the value was changed, and if it represents all of them.
+  private mutating func add<Value: Sendable & Hashable>(
+    _ source: SourceElements<Value>?, of value: Value
+  ) -> Bool {
+    guard let source, source.value == value else { return false }
+    for element in source.elements { markup(element) }
+    return true
   }
 }

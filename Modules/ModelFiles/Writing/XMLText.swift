@@ -6,7 +6,8 @@ struct XMLText {
   /// The attributes of an element in order; attributes without a value are left out.
   typealias Attributes = [(name: String, value: String?)]
 
-  /// Adds an element with its contents. The attributes in `others` follow, sorted by name.
+  /// Adds an element with its contents. The attributes in `others` follow, sorted by name; an attribute with a value in
+  /// the list precedes one of its name in `others`.
   mutating func element(
     _ name: String, _ attributes: Attributes, others: [String: String] = [:], text content: String = "",
     isEmpty: Bool = false, contents: (inout XMLText) -> Void = { _ in }
@@ -14,7 +15,10 @@ struct XMLText {
     indent()
     text += "<\(name)"
     for case let (name, value?) in attributes { add(name, value) }
-    for (name, value) in others.sorted(by: { $0.key < $1.key }) { add(name, value) }
+    for (name, value) in others.sorted(by: { $0.key < $1.key })
+    where !attributes.contains(where: { $0.name == name && $0.value != nil }) {
+      add(name, value)
+    }
     guard !isEmpty else {
       text += "/>\n"
       return

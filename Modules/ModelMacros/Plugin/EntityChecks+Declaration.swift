@@ -27,13 +27,14 @@ extension EntityChecks {
 
   /// Protocols whose requirements the compiler would write without the properties of the model.
   private var codingProblems: [Diagnostic] {
-    let names: Set = ["Codable", "Encodable", "Decodable"]
-    let isHandwritten = entity.declaration.memberBlock.members.contains { member in
-      member.decl.as(FunctionDeclSyntax.self)?.name.text == "encode"
-    }
-    guard !isHandwritten, let clause = entity.declaration.inheritanceClause else { return [] }
+    guard let clause = entity.declaration.inheritanceClause else { return [] }
+    let members = entity.declaration.memberBlock.members
+    let encodes = members.contains { $0.decl.as(FunctionDeclSyntax.self)?.name.text == "encode" }
+    let decodes = members.contains { $0.decl.as(InitializerDeclSyntax.self)?.isDecoding == true }
+    // The compiler itself refuses 'Codable' without an initialiser, but would encode no property.
+    let isHandwritten = ["Codable": encodes, "Encodable": encodes, "Decodable": decodes]
     return clause.inheritedTypes.compactMap { inherited in
-      guard let name = inherited.type.nominal?.name, names.contains(name) else { return nil }
+      guard let name = inherited.type.nominal?.name, isHandwritten[name] == false else { return nil }
       return Problem(
         "coding",
         "An object belongs to a context and is not '\(name)'; its values are: encode 'snapshot()', and insert a decoded "
@@ -85,6 +86,12 @@ extension InitializerDeclSyntax {
   fileprivate var isOfFramework: Bool {
     let parameters = signature.parameterClause.parameters
     return parameters.count == 1 && parameters.first?.type.nominal?.name == "ObjectBirth"
+  }
+
+  /// Whether the initialiser is `init(from:)` of `Decodable`.
+  fileprivate var isDecoding: Bool {
+    let parameters = signature.parameterClause.parameters
+    return parameters.count == 1 && parameters.first?.firstName.text == "from"
   }
 }
 

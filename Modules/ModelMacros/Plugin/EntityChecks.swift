@@ -3,7 +3,7 @@ import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The checks of a class with the macro `@Entity`.
+/// The checks of a class with the macro `@Entity` or `@Subentity`.
 struct EntityChecks {
   let entity: EntityClass
 
@@ -104,7 +104,9 @@ struct EntityChecks {
 
   // MARK: - The members
 
-  /// The problems that the expansion can leave out. The accessors of each property report the property's own problems.
+  /// The problems despite which the macro writes an expansion, without the faulty parts. Among them are the problems of
+  /// variables that cannot be stored. The macro of the accessors reports the problems of a stored property's type,
+  /// value and arguments.
   var memberProblems: [Diagnostic] {
     entity.propertyProblems + argumentProblems + conditionalProblems
       + inverseProblems

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A class with the macro `@Entity`.
+/// A class with the macro `@Entity` or `@Subentity`.
 struct EntityClass {
   let declaration: ClassDeclSyntax
   let marker: AttributeSyntax
@@ -28,7 +28,8 @@ struct EntityClass {
   /// Whether a property of a subentity has the name of the inherited values in its snapshot.
   func hidesInherited(_ property: StoredProperty) -> Bool { parent != nil && property.name == "inherited" }
 
-  /// The class that the entity's class inherits from; `nil` for `ManagedObject`, and without a superclass.
+  /// The superclass of a class with `@Subentity`; `nil` for a class with `@Entity`, and without a superclass. Tells the
+  /// two macros apart before ``EntityChecks`` compares the macro with the superclass.
   var parent: String? {
     marker.attributeName.nominal?.name == "Subentity" ? superclass?.trimmedDescription : nil
   }

@@ -1,7 +1,7 @@
 /// The latest changes of a store; see ``EntityStore/changeLog``. By default the log has no records.
 final class ChangeLog {
   private let limit: Int
-  /// The number of changes so far, overwritten ones included.
+  /// The number of changes so far, overwritten changes included and rolled back changes excluded.
   private(set) var count = 0
   private var records: [ChangeRecord] = []
   /// The index of the oldest record, once the records are as many as the limit.

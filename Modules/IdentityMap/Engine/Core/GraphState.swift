@@ -1,6 +1,6 @@
 /// Counts and flags of the whole graph, by which operations skip work that no node needs.
 struct GraphState {
-  /// The number of nodes with the flag `inconsistent`. While any exist, values that contain them are not rebuilt.
+  /// The number of nodes with the flag `inconsistent`. While any exist, values that contain them stay dirty.
   var inconsistentNodes = 0
   /// The number of links that close a cycle. Without such links, a value is current when its node is not dirty, and no
   /// group of nodes keeps itself alive.

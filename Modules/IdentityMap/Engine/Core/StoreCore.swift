@@ -1,8 +1,9 @@
 /// The state of a store and its operations, behind one lock.
 ///
 /// An operation takes the lock, changes the graph of nodes, and commits: nodes that nothing retains are evicted,
-/// queries are brought up to date, and observers are scheduled. Code of the user waits until the lock is free again:
-/// callbacks, the logger, and the release of nodes and of values that a rollback discards.
+/// queries are brought up to date, and observers are scheduled. Observers, the logger, and the release of nodes and of
+/// values that a rollback discards wait until the lock is free again. Closures that compute a value or a condition, and
+/// setters of key paths, run under the lock.
 ///
 /// The replaced value of an entity is released at once: deferring it until the end of the operation would keep every
 /// old value of a bulk update alive. It is moved out and released under the lock when its node is consistent again, so

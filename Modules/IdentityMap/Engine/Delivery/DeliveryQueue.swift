@@ -28,6 +28,8 @@ final class DeliveryQueue: Sendable {
     }
   }
 
+  /// Has the delivery call the due observers. Called without the store's lock, because the delivery may call them at
+  /// once.
   func schedule() {
     delivery.run { self.deliverPending() }
   }
@@ -46,7 +48,7 @@ final class DeliveryQueue: Sendable {
       }
       let observerGroups = state.pending
       state.pending = []
-      // A change from now on needs another delivery, because this one may have read the value before the change.
+      // A change from now on needs another delivery, because the present delivery may read the value before the change.
       for group in observerGroups { group.isQueued = false }
       return observerGroups
     }

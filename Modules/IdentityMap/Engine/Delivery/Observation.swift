@@ -29,6 +29,7 @@ class AnyObservation: @unchecked Sendable {
 
   // MARK: Under the lock
 
+  /// Whether a version has to be delivered to the observer now.
   final func isDue(_ version: UInt32) -> Bool {
     !isPaused && deliveredVersion != version
   }

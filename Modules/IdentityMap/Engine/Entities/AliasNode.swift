@@ -65,7 +65,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     if wasEmpty || former != collector.children.map({ ObjectIdentifier($0) }) { didChange() }
   }
 
-  /// Removes the content, the edits and the stamp.
+  /// Removes the content, the edits and the stamp. The log receives the loss of content that was visible.
   func clear() {
     guard content != nil || overlay != nil else { return }
     core.record(self)
@@ -77,6 +77,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     setChildren([])
     releaseInternally()
     didChange()
+    core.reportUnregistered(key)
   }
 
   override func remove(_ child: Node) -> Bool {

@@ -87,6 +87,7 @@ struct ChildCollector {
       noteEdit(entity, in: table)
     }
     let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
+    if mode == .updating, result.kind == .rejected { core.edits?.noteRejection(by: result.node) }
     children.append(result.node)
     versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
   }
@@ -119,8 +120,8 @@ struct ChildCollector {
 
   // MARK: Updates
 
-  /// The node of an entity that has the value with which a closure received it. The node keeps its stored value, its
-  /// stamp, and its tentative changes.
+  /// The node of an entity whose collected value is the value that a closure received. The node keeps its stored value,
+  /// its stamp, and its tentative changes.
   private func nodeUnchangedByClosure<T: Identifiable & Sendable>(
     _ entity: T, in table: EntityTable<T>
   ) -> EntityNode<T>? {

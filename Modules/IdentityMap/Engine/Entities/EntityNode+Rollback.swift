@@ -1,3 +1,4 @@
+/// The state of an entity before a transaction, which the undo log records and a rollback restores.
 extension EntityNode {
   /// The state that a rollback restores, beside the value and the stamp.
   private struct State {

@@ -7,7 +7,22 @@ extension EntityTable {
     tracksTime = policy.staleAfter != nil
     if case .timeToLive = policy.lifetime { tracksTime = true }
     if policy.stampsOutlive != stampMemory?.time { stampMemory = policy.stampsOutlive.map { StampMemory(time: $0) } }
-    if isOther { change(to: policy.lifetime) }
+    if isOther { change(to: policy.lifetime) } else { updateCosts() }
+  }
+
+  /// Determines the costs of the retained entities again: the policy may have another closure for them.
+  private func updateCosts() {
+    guard case .memory = retention?.lifetime else { return }
+    var nodes: [EntityNode<T>] = []
+    index.forEach { nodes.append($0) }
+    for node in nodes {
+      let cost = cost(of: node.value)
+      // Read after the closure, which may have used the store.
+      retention?.setCost(of: node, to: cost)
+    }
+    guard let retention, retention.isOverLimit(now: core.now) else { return }
+    core.tables.overdue.append(self)
+    core.pending.requireCommit()
   }
 
   /// Releases the entities that the former lifetime retains, and has the new one retain all known entities.
@@ -73,12 +88,13 @@ extension EntityTable {
     core.pending.requireCommit()
   }
 
-  /// Limits a cost to a range in which the sum cannot overflow.
+  /// The cost of a value by the policy, within a range in which the sum cannot overflow.
   private func cost(of value: T) -> Int {
     min(max(0, policy.cost(value)), 1 << 40)
   }
 
-  /// Restores the position of an entity in the order of eviction, unless the type has another lifetime now.
+  /// Restores whether the lifetime retains an entity, and its deadline. Another lifetime, set since, retains the entity
+  /// as the most recently used.
   func restoreRetention(of node: EntityNode<T>, _ former: (cost: Int, deadline: Duration?)?, in list: RetentionList?) {
     guard let retention else { return }
     guard retention === list else { return retain(node) }

@@ -1,3 +1,5 @@
+/// Storing on the general path: ``put(_:stamp:isUpdate:)`` checks the stamp and merges by the policy, then creates,
+/// revives or replaces the entity. A ``ChildCollector`` stores the nested entities.
 extension EntityTable {
   /// Stores an entity and its nested entities. The stamp is checked before any change.
   /// - Parameter isUpdate: Whether the value was made from the stored one.

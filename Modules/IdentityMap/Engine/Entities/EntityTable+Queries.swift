@@ -1,3 +1,4 @@
+/// The queries over the type, and the candidates that each commit has them evaluate.
 extension EntityTable {
   func register(_ query: QueryNode<T>) {
     if queries.isEmpty { core.tables.withQueries.append(self) }

@@ -1,3 +1,5 @@
+/// Updates by closures. The result of a closure is stored like any value, except that the ``ChildCollector`` does not
+/// write nested entities that the closure left unchanged; see ``UpdateEdits``.
 extension EntityTable {
   /// Changes an entity by a closure, which may use the store. A change in the closure's value counts; a nested entity
   /// that the value leaves unchanged keeps the state that the closure gave it in the store.
@@ -51,7 +53,7 @@ extension EntityTable {
 }
 
 extension Node {
-  /// Whether the stored values are still the ones that a closure received at a version.
+  /// Whether the stored values are known to be the values that a closure received at a version.
   func isUnchanged(since version: UInt32) -> Bool {
     self.version == version && !flags.contains(.dirty) && core.optimistic.openChanges.isEmpty
   }

@@ -12,7 +12,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   @usableFromInline let leafLog = LeafUndoLog<T>()
   /// Whether the time of writes is recorded.
   @exclusivity(unchecked) var tracksTime = false
-  /// The key paths that most values of the type have.
+  /// The key paths of the latest value. Most values of a type have the same key paths.
   @exclusivity(unchecked) private var plan: NestingPlan<T>?
   var queries: [QueryNode<T>] = [] {
     didSet { updateStoresPlainLeaves() }
@@ -25,7 +25,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
   }
   /// The stamps of evicted entities, when the policy remembers them.
   @exclusivity(unchecked) var stampMemory: StampMemory<T.ID>?
-  /// The entities that the lifetime of the type retains; `nil` without a lifetime.
+  /// The entities that the lifetime of the type retains; `nil` for ``Lifetime/whileUsed``.
   @exclusivity(unchecked) var retention: RetentionList?
 
   @usableFromInline init(core: StoreCore) {

@@ -73,7 +73,7 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   private struct Evaluation {
     /// The members of the new result, in its order.
     let members: [EntityNode<T>]
-    /// The candidates that can change the result: their values have changed, or they enter or leave.
+    /// The candidates with an effect on the result: with a changed value, or entering or leaving.
     let evaluated: Set<ObjectIdentifier>
     /// The evaluated candidates that satisfy the condition.
     let matching: [EntityNode<T>]

@@ -43,9 +43,9 @@ extension EntityTable {
     }
   }
 
-  /// Removes the entities that no remaining aggregate refuses to lose. Entities that only refuse each other's removal
-  /// stay.
-  func removeAllUnreferred() {
+  /// Removes the entities that no remaining aggregate refuses to lose, and reports the refusals. Entities that only
+  /// refuse each other's removal stay.
+  func removeAllUnlessRefused() {
     guard core.graph.mayRefuse else { return removeAll() }
     var remaining = presentNodes
     var count = 0

@@ -1,3 +1,4 @@
+/// The operations on aliases by their keys; an ``AliasNode`` has the content of an alias.
 extension StoreCore {
   /// Returns the node of an alias, and makes an empty one for a new alias.
   func alias<Content: Sendable>(_ key: AliasKey<Content>, shape: @autoclosure () -> NestedShape<Content>)
@@ -13,20 +14,21 @@ extension StoreCore {
   /// Stores the content of an alias, unless the alias has content with an equal or later stamp.
   ///
   /// - Parameter mode: The treatment of the entities in the content.
+  /// - Returns: Whether the content was stored.
+  @discardableResult
   func setAlias<Content: Sendable>(
     _ key: AliasKey<Content>, to content: Content, shape: @autoclosure () -> NestedShape<Content>, stamp: Stamp?,
     mode: ChildCollector.Mode
-  ) {
+  ) -> Bool {
     let node = alias(key, shape: shape())
-    if let stamp, node.rejects(stamp) { return }
+    if let stamp, node.rejects(stamp) { return false }
     node.put(content, stamp: stamp, mode: mode)
     reportRegistered(key)
+    return true
   }
 
   func clearAlias<Content: Sendable>(_ key: AliasKey<Content>) {
-    guard let node = aliases[key] else { return }
-    node.clear()
-    reportUnregistered(key)
+    aliases[key]?.clear()
   }
 
   func clearAliases() {
@@ -35,10 +37,13 @@ extension StoreCore {
 
   /// Changes the content of an alias by a closure, and stores the result.
   ///
-  /// - Returns: Whether the content was stored; `false` without content, and for content with an equal or later stamp.
+  /// - Parameter isRejected: Whether an entity kept its stored value, so that the content differs from the result of
+  ///   the closure. Called after the content was stored.
+  /// - Returns: Whether the content was stored; `false` without content, for content with an equal or later stamp, and
+  ///   for a rejected result.
   func updateAlias<Content: Sendable, E: Error>(
     _ key: AliasKey<Content>, stamp: Stamp?, shape: @autoclosure () -> NestedShape<Content>,
-    _ update: (inout Content) throws(E) -> Void
+    isRejected: (Content, UpdateEdits) -> Bool = { _, _ in false }, _ update: (inout Content) throws(E) -> Void
   ) throws(E) -> Bool {
     guard let node = aliases[key], var content = node.updateBase else { return false }
     if let stamp, node.rejects(stamp) { return false }
@@ -51,7 +56,9 @@ extension StoreCore {
       guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
       content = reduced
     }
-    withEdits(UpdateEdits(given: given)) { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
-    return true
+    let edits = UpdateEdits(given: given)
+    // The closure may have stored the alias with a later stamp.
+    let isSet = withEdits(edits) { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
+    return isSet && !isRejected(content, edits)
   }
 }

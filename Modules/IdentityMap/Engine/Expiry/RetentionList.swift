@@ -28,14 +28,23 @@ final class RetentionList {
     if case .timeToLive(let time) = lifetime { now + time } else { nil }
   }
 
-  /// Retains a node as it was retained before a transaction.
+  /// Retains a node again after a rollback, with the cost and the deadline from before: in the order of the deadlines, or
+  /// without a deadline as the most recently used. A node of the list with the same deadline keeps its position.
   func restore(_ node: Node, cost: Int, deadline: Duration?) {
-    if let entry = node.relations?.lruEntry, entry.deadline == deadline { return }
+    if let entry = node.relations?.lruEntry, entry.deadline == deadline {
+      return entries.setCost(of: entry, to: cost)
+    }
     release(node)
     let entry = LRUEntry(node, cost: cost, deadline: deadline)
     node.makeRelations().lruEntry = entry
     node.retainInternally()
     entries.insertByDeadline(entry)
+  }
+
+  /// Changes the cost of a node, if the list retains it.
+  func setCost(of node: Node, to cost: Int) {
+    guard let entry = node.relations?.lruEntry else { return }
+    entries.setCost(of: entry, to: cost)
   }
 
   func release(_ node: Node) {

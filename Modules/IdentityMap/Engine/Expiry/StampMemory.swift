@@ -4,14 +4,14 @@ final class StampMemory<ID: Hashable> {
   private var stamps: [ID: (stamp: Stamp, until: Duration)] = [:]
   /// The expiry times of remembered stamps, ascending. An identifier occurs once for each stamp that it had.
   private var expiries: [(id: ID, until: Duration)] = []
-  /// The number of entries at the beginning of `expiries` that have expired already: entries are removed in batches.
+  /// The number of expired entries at the beginning of `expiries`, which are removed in batches.
   private var expiredCount = 0
 
   init(time: Duration) {
     self.time = time
   }
 
-  /// Remembers a stamp, unless a higher stamp is known.
+  /// Remembers a stamp, unless an equal or higher stamp is known.
   func remember(_ stamp: Stamp, of id: ID, now: Duration) {
     forget(until: now)
     if let (higher, _) = stamps[id], higher >= stamp { return }

@@ -15,7 +15,7 @@ final class Handle: @unchecked Sendable {
 
   var node: Node { unretained.takeUnretainedValue() }
 
-  /// Makes a handle that is not counted yet. Called under the lock.
+  /// Makes a handle, which the caller counts in the node. Called under the lock.
   private init(_ unretained: Unmanaged<Node>) {
     self.unretained = unretained
   }

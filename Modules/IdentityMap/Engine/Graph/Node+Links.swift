@@ -1,5 +1,8 @@
+/// The links from a node to the nodes of the entities in its value. The heights of nodes show quickly that a new link
+/// closes no cycle.
 extension Node {
-  /// Links the node to the children of its value, in their order. The former children become candidates for eviction.
+  /// Links the node to the children of its value, in their order. Children of replaced links become candidates for
+  /// eviction.
   final func setChildren(_ children: [Node]) {
     if children.isEmpty && relations.map({ $0.children.isEmpty }) ?? true { return }
     requireNotRebuilding()
@@ -11,15 +14,16 @@ extension Node {
     if relations.children.isEmpty { relations.height = 0 }
   }
 
-  /// Links the node to the children of its value, and has their current values written into it.
+  /// Links the node to the children of its value, and has the next rebuild write their current values into it.
   final func relink(to children: [Node]) {
     setChildren(children)
     for index in children.indices { relations?.children[index].writtenVersion = children[index].version &- 1 }
     if !children.isEmpty { flags.insert(.dirty) }
   }
 
-  /// The number of links at the beginning of the list that can stay: up to a link that closes a cycle or leads to an
-  /// entity being stored. For such a link, it has to be determined again whether the link closes a cycle.
+  /// The number of links to keep at the beginning of the list: up to a link with another child, or a link that closes a
+  /// cycle or leads to an entity being stored. For such a link, it has to be determined again whether it closes a
+  /// cycle.
   private func commonPrefix(of links: LinkBuffer<ChildLink>, and children: [Node]) -> Int {
     var index = 0
     while index < links.count, index < children.count, links[index].child === children[index],

@@ -10,7 +10,8 @@
 class Node {
   /// The core, which outlives its nodes: a ``Handle`` retains the node from outside, and the core with it.
   @usableFromInline unowned(unsafe) final let core: StoreCore
-  /// The links and the rarer state; `nil` for a leaf without observers and aggregates.
+  /// The links and the rarer state; `nil` until the first use, as in a leaf without observers, aggregates and a
+  /// lifetime.
   @exclusivity(unchecked) @usableFromInline final private(set) var relations: Relations?
   /// The stamp of the value; not a number for a value without a stamp.
   @exclusivity(unchecked) @usableFromInline final var stamp = Stamp.nan
@@ -107,7 +108,8 @@ extension Node {
     return relations.hasObservers
   }
 
-  /// Whether a stamp is too old. Of two values with the same stamp in one transaction, the later counts.
+  /// Whether a stamp is too old, or not a number. Of two values with the same stamp in one transaction, the later
+  /// counts.
   final func rejects(_ stamp: Stamp) -> Bool {
     if stamp.isNaN { return true }
     if self.stamp.isNaN || stamp > self.stamp { return false }
@@ -121,7 +123,7 @@ extension Node {
     core.pending.addStamped(self)
   }
 
-  /// Counts a reason inside the store to retain the node: an alias with content, or the lifetime of the type.
+  /// Counts a reason inside the store to retain the node: the content of an alias, or the lifetime of an entity's type.
   final func retainInternally() {
     makeRelations().internalRetainCount += 1
   }

@@ -7,7 +7,8 @@ final class Relations {
   @exclusivity(unchecked) var parents = LinkBuffer<ParentLink>()
   /// The height of the node: greater than the heights of all children, except those that close a cycle. A leaf has 0.
   @exclusivity(unchecked) var height: Int32 = 0
-  /// The number of reasons inside the store to retain the node: an alias with content, and the lifetime of the type.
+  /// The number of reasons inside the store to retain the node, besides its parents: the content of an alias, or the
+  /// lifetime of an entity's type.
   @exclusivity(unchecked) var internalRetainCount: Int32 = 0
   /// The number of children that close a cycle.
   @exclusivity(unchecked) var cycleLinks: Int32 = 0

@@ -1,3 +1,4 @@
+/// Nodes whose value and links do not match, because the entities in the value are being stored.
 extension StoreCore {
   /// Runs a closure while the value or the links of a node are inconsistent. No value is built from the node then, and
   /// the node is not rebuilt.

@@ -1,3 +1,5 @@
+/// The eviction of nodes: a commit removes each candidate that neither a handle, nor a reason inside the store, nor a
+/// retained ancestor retains.
 extension StoreCore {
   /// Counts a node with its first handle.
   func addHandledNode() {

@@ -1,3 +1,5 @@
+/// The effect of a change on the values with the changed entity: the change marks all ancestors as dirty, and a read
+/// rebuilds dirty values, children first.
 extension StoreCore {
   /// Marks all ancestors of a changed node as dirty and schedules observers.
   func propagate(from node: Node) {

@@ -1,7 +1,7 @@
 /// A node whose value can be read.
 @usableFromInline
 class ValueNode<Value: Sendable>: Node {
-  /// The value, up to date. Under the lock.
+  /// The value, up to date. Under the lock, or for a readable node in a shared read.
   // Unreachable: only subclasses are instantiated, and each overrides `read`.
   @usableFromInline func read() -> Value { fatalError("A node has a value.") }
 }

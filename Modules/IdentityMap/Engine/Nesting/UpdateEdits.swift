@@ -9,6 +9,8 @@ final class UpdateEdits {
   let differences = KnownDifferences()
   /// By node, the value that the closure received of a changed entity.
   private var formerValues: [ObjectIdentifier: Any] = [:]
+  /// The entities whose stored stamps have rejected the changes of the closure.
+  private var rejecting: Set<ObjectIdentifier> = []
 
   init(given: GivenEntities? = nil) {
     self.given = given
@@ -25,6 +27,12 @@ final class UpdateEdits {
     formerValues[ObjectIdentifier(node)] = formerValue
     return false
   }
+
+  /// Records that an entity kept its value, because its stamp rejected the change of the closure.
+  func noteRejection(by node: Node) { rejecting.insert(ObjectIdentifier(node)) }
+
+  /// Whether an entity kept its value, because its stamp rejected the change of the closure.
+  func isRejected(by node: Node) -> Bool { rejecting.contains(ObjectIdentifier(node)) }
 }
 
 extension StoreCore {

@@ -1,3 +1,5 @@
+/// The content of an alias with edits: confirmed content lies below the ``AliasOverlay``, whose edits make the visible
+/// entries.
 extension AliasNode {
   /// Stores the content of an alias with edits, below the edits.
   func put(_ content: Content, below overlay: AliasOverlay<Content>, stamp: Stamp?, mode: ChildCollector.Mode) {

@@ -67,7 +67,7 @@ extension Node {
     core.optimistic.countTentativelyRemoved(isTentativelyRemoved)
   }
 
-  /// The aggregates that contain the entity, each once.
+  /// The present aggregates that contain the entity, each once.
   var containers: [any Node & TentativelyRemovable] {
     var seen: Set<ObjectIdentifier> = []
     return (relations?.parents.map(\.parent) ?? []).compactMap { parent in

@@ -21,6 +21,14 @@ final class EntityOverlay<T> {
       case .removal, .without: false
       }
     }
+
+    /// Whether the effect changes a value that exists before.
+    var needsValue: Bool {
+      switch effect {
+      case .change, .without: true
+      case .value, .nested, .removal: false
+      }
+    }
   }
 
   /// An effect on the value or on the existence of the entity.

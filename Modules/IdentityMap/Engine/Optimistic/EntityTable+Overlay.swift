@@ -1,3 +1,4 @@
+/// The operations that give an entity another ``EntityOverlay``, and so another visible value.
 extension EntityTable {
   /// Adds a tentative change of an entity.
   func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
@@ -98,15 +99,34 @@ extension EntityTable {
     setOverlay(overlay.without(change), of: node)
   }
 
-  /// Confirms a change's effect on an entity.
+  /// Confirms a change's effect on an entity. An update of an entity that only another change has stored, and a removal
+  /// from such an entity, become parts of that change, and end with it.
   func confirm(_ change: TentativeChange, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
     var base = overlay.base
-    for patch in overlay.patches where patch.change === change {
+    var patches: [EntityOverlay<T>.Patch] = []
+    // The value after the effects of all changes so far, of an entity without a confirmed value.
+    var visible: T?
+    // Whether the effects need the value of another change: from an update without a confirmed value on.
+    var needsOther = false
+    for patch in overlay.patches {
+      let exists = overlay.base == nil && apply(patch.effect, to: &visible)
+      guard patch.change === change else {
+        patches.append(patch)
+        continue
+      }
+      if base == nil, patch.needsValue { needsOther = true }
+      if needsOther, exists, let other = patches.last?.change {
+        patches.append(.init(change: other, effect: patch.effect))
+        continue
+      }
       guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
     }
-    let patches = overlay.without(change).patches
+    guard base != nil else {
+      let remaining = EntityOverlay(base: nil, patches: patches, contents: overlay.contents, last: overlay.last)
+      return setOverlay(remaining, of: node)
+    }
     let identities = Set(overlay.contents.map { ObjectIdentifier($0.node) })
     let contents = overlay.contents + node.contents.filter { !identities.contains(ObjectIdentifier($0.node)) }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)

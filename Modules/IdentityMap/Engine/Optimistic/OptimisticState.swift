@@ -1,4 +1,4 @@
-/// The optimistic changes that are neither confirmed nor reverted.
+/// The open optimistic changes of a store, and their effects on the whole graph.
 struct OptimisticState {
   /// The open changes, in the order in which they were made. A change is open exactly while it has participants.
   var openChanges: [TentativeChange] = []
@@ -6,7 +6,7 @@ struct OptimisticState {
   private var abandonedChanges: [TentativeChange] = []
   /// The number of nodes with the flag `tentativelyRemoved`.
   var tentativelyRemovedCount = 0
-  /// The change that the stored values replace.
+  /// The change whose effects the server's values replace, while these values are stored.
   var replacedChange: TentativeChange?
 
   mutating func open(_ change: TentativeChange) {

@@ -1,3 +1,4 @@
+/// Tentative removals of entities, and of the aggregates that require them.
 extension TentativeChange {
   /// Tentatively removes an entity from an aggregate, and the aggregate too if it requires the entity.
   func exclude(_ entity: Node, from aggregate: some Node & TentativelyRemovable) {

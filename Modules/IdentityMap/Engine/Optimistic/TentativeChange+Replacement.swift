@@ -1,3 +1,4 @@
+/// The end of an optimistic change by the server's values; see `OptimisticChange.commit(replacingWith:)`.
 extension TentativeChange {
   /// Stores the server's values in the place of the change's effects on entities, and confirms its edits of aliases.
   /// - Parameter temporaries: For each value, the identifier of the entity whose entries the value takes; without it,
@@ -16,7 +17,7 @@ extension TentativeChange {
       substitutes[ObjectIdentifier(node)] = .some(value.node.isRemoved ? nil : value)
     }
     substitute(substitutes)
-    // The reversion would remove the edits of aliases that are not confirmed.
+    // The reversion would remove unconfirmed edits of aliases.
     confirmAliasEdits()
     revert()
     return withExtendedLifetime(handles) { stored }
@@ -29,7 +30,8 @@ extension TentativeChange {
     return values.map { core.store($0, stamp: stamp, ifPresent: nil) }
   }
 
-  /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` without one.
+  /// For each value, the entity that exists by the change alone and whose entries the value takes; `nil` for a value of
+  /// an affected entity. Empty if the other values and these entities differ in number.
   private func temporaryNodes<T: Identifiable & Sendable>(for values: [T]) -> [EntityNode<T>?] {
     let affectedIDs = Set(participants.compactMap { ($0.handle.node as? EntityNode<T>)?.value.id })
     var seen = Set(values.map(\.id))

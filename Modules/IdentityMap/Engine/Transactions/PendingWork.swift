@@ -96,7 +96,7 @@ struct PendingWork {
 
   // MARK: Rollback
 
-  /// Forgets the changed nodes from an index on.
+  /// Forgets the changed nodes from an index on, and returns them.
   mutating func removeChanged(from index: Int) -> ArraySlice<Node> {
     let removed = changed[index...]
     changed.removeSubrange(index...)

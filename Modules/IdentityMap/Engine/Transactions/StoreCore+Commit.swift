@@ -1,3 +1,4 @@
+/// The commit at the end of the outermost operation: evictions, then queries, then notifications.
 extension StoreCore {
   /// Commits the outermost operation.
   /// - Returns: The work to do when the lock is free; `nil` without any.

@@ -1,3 +1,5 @@
+/// Recording in the undo log before a change. Only a transaction with a possible rollback has a log; otherwise nothing
+/// is recorded.
 extension StoreCore {
   /// Records the state of a node, once in a transaction.
   func record(_ node: Node) {

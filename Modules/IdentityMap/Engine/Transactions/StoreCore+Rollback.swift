@@ -1,3 +1,5 @@
+/// Transactions with a possible rollback: a savepoint at the beginning, and the restoration of all later entries of the
+/// undo log.
 extension StoreCore {
   /// Runs operations and rolls all of them back when they throw.
   func undoable<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
