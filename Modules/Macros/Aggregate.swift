@@ -12,10 +12,11 @@
 /// ```
 ///
 /// The macro finds entities by the types of variables: entities, optionals of them, collections, sets and dictionaries
-/// of them, lists of lists, wrappers, and optionals and collections of wrappers. Variables of other types are ignored.
+/// of them, lists of optionals, lists of lists, wrappers, and optionals and collections of wrappers. Variables of other
+/// types are ignored.
 /// Properties with entities that the macro cannot follow do not compile:
 /// - a constant (`let`) with an entity, a wrapper, or a collection of these, with an optional of these, with a dictionary of
-///   entities or of collections of entities, or with a list of lists of entities
+///   entities or of collections of entities, or with a list of lists or of optionals of entities
 /// - a computed property with a setter and one of these types
 /// - a variable with a collection of entities without replaceable elements, or with an optional of such a collection
 ///

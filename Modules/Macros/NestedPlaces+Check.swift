@@ -1,5 +1,5 @@
 /// The results of the overloads of ``NestedPlaces`` that check properties at compile time. The generated code calls
-/// `check()` of each result, in a function that is compiled but never run.
+/// `check()` of each result, in a compiled function without a caller.
 public enum PlaceCheck {
   /// The result for a property in which the check finds no entity that the macro cannot follow.
   public struct Passed {
@@ -48,10 +48,10 @@ public enum PlaceCheck {
   }
 }
 
-// Swift chooses the most specific overload for a property's type, and the first overload for every type that no other
-// one has: such a property passes, although it may have entities. The call of `check()` stands in a statement of its
-// own: in one statement, Swift would pass over an overload with an unavailable `check()` in favour of a less specific
-// one.
+// Swift chooses the most specific overload for a property's type, and the unconstrained overload for a type without
+// another overload: such a property passes, although it may have entities. The call of `check()` stands in a statement
+// of its own: in one statement, Swift would pass over an overload with an unavailable `check()` in favour of a less
+// specific one.
 extension NestedPlaces {
   /// A variable without entities, with entities that the macro follows, or of a type without another overload.
   public static func variable<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
@@ -84,7 +84,7 @@ extension NestedPlaces {
 }
 
 extension NestedPlaces {
-  /// A constant without entities, or of a type without another overload, such as a dictionary of entities.
+  /// A constant without entities, or of a type without another overload, such as an optional dictionary of entities.
   public static func constant<Part>(_ keyPath: KeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A constant entity.
@@ -135,7 +135,8 @@ extension NestedPlaces {
 }
 
 extension NestedPlaces {
-  /// A computed property without entities, or of a type without another overload, such as an optional collection.
+  /// A computed property without entities, or of a type without another overload, such as an optional dictionary of
+  /// entities.
   public static func computed<Part>(_ keyPath: WritableKeyPath<Root, Part>) -> PlaceCheck.Passed { .init() }
 
   /// A computed entity.

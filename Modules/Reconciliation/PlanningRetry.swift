@@ -3,7 +3,7 @@ package import CoherenceCore
 /// Runs work that plans changes from stored rows and saves them, and repeats the work from the newer rows after a lost
 /// race to another writer.
 package struct PlanningRetry {
-  /// The contexts that the save passes through: the context of the changes first, then its parents.
+  /// The contexts that the work saves: the context of the changes first, then its parents, if the work saves them too.
   private let contexts: [ManagedObjectContext]
 
   /// - Parameter savesParents: Whether the work saves the context's parents too, up to the stores.
@@ -12,7 +12,8 @@ package struct PlanningRetry {
   }
 
   /// Runs work that plans and saves changes, and repeats it after a lost race. With other changes in the contexts the
-  /// work runs once: other changes cannot be planned again, and a rollback would lose them.
+  /// work runs once, and the stores keep no writers out: other changes cannot be planned again, and a rollback would
+  /// lose them.
   ///
   /// - Parameters:
   ///   - entity: The entity of the rows. Its stores keep other writers out during the last attempt, if all of them can
@@ -30,7 +31,7 @@ package struct PlanningRetry {
     return try contexts[0].planningAgain(afterRacesOver: entity, startsExcluding: startsExcluding(), work)
   }
 
-  /// Runs work. After an error, contexts without earlier changes are rolled back.
+  /// Runs work. After an error, the contexts without changes before the work are rolled back.
   package func rollingBackOnError<T>(_ work: () throws -> T) throws -> T {
     let clean = contexts.filter(Self.isClean)
     do {

@@ -8,10 +8,10 @@ package protocol ExpectedValues: AnyObject {
     _ index: Int, of id: ManagedObjectID, into values: inout [AttributeValue?]
   ) throws -> RowComparison
 
-  /// Returns the number of slots to compare in a row.
+  /// Returns the number of slots to compare in a row, from the first slot on.
   func comparedSlotCount(_ index: Int, of row: Row) -> Int
 
-  /// Notes a row that differs from the values that were read last. Not called for rows that count as different without a
+  /// Notes a row that differs from the latest expected values. Not called for rows that count as different without a
   /// comparison. By default notes nothing.
   func noteDifference(_ index: Int, of row: Row, from values: [AttributeValue?])
 
@@ -25,7 +25,7 @@ extension ExpectedValues {
 
 /// The way to compare a row with its expected values.
 package enum RowComparison {
-  /// The store compares the slots of the scanned entity, and skips an equal row.
+  /// The store compares the slots of the scanned entity, and may skip an equal row. The scan compares the other rows.
   case inStore
   /// The scan compares, because the row may have more slots than the scanned entity.
   case inScan
@@ -41,14 +41,14 @@ package struct ScanOptions {
     case refuse(CoherenceError)
     /// The oldest row is the match, and the other rows are passed over.
     case keep
-    /// The oldest row is the match, and the other rows are superfluous, whatever their entity.
+    /// The oldest row is the match. The other rows are superfluous, rows of subentities included.
     case remove
   }
 
   package var duplicates: Duplicates
-  /// Whether rows of subentities without an input record are superfluous.
+  /// Whether rows of subentities without an input record are superfluous too.
   package var includesSubentities: Bool
-  /// Whether rows without a complete key are superfluous.
+  /// Whether rows without a complete key are superfluous too.
   package var includesIncompleteKeys: Bool
 
   package init(duplicates: Duplicates, includesSubentities: Bool, includesIncompleteKeys: Bool) {
@@ -58,14 +58,16 @@ package struct ScanOptions {
   }
 }
 
-/// Compares stored rows with input records: finds the rows that differ, the superfluous rows, and the input records whose
-/// rows are missing.
+/// Compares the rows of ``StoredRows`` with input records: finds the rows that differ, the superfluous rows, and the
+/// input records whose rows are missing. ``resolveDuplicates(where:)`` follows each reading, with the filter of the
+/// reading, unless only the superfluous rows without an input record are wanted.
 ///
 /// The memory of a scan grows with the differences; an equal row costs a lookup of its key and no allocation. The scan is
 /// not generic, because stores call it through `RowExpectation`, where a generic class is never specialised.
 package final class RowScan: RowExpectation {
-  /// A row that differs from its input record.
+  /// A row that differs from its input record, or counts as different.
   package struct Change {
+    /// The index of the input record.
     package let index: Int
     package let row: Row
   }
@@ -92,9 +94,10 @@ package final class RowScan: RowExpectation {
   private var duplicated: Set<Int> = []
   /// Whether the present reading passes all rows of a filter, so that a row without an input record is superfluous.
   private var collectsSuperfluousRows = false
-  /// The index of the input record of the last verdict.
+  /// The input record that the row of the last verdict matched; `nil` for a row without an input record, and for a
+  /// duplicate.
   @exclusivity(unchecked) private var current: Int?
-  /// The comparison and the expected values of the input record that was read last.
+  /// The comparison and the expected values of the input record whose row was matched last.
   @exclusivity(unchecked) private var comparison = RowComparison.inStore
   @exclusivity(unchecked) private var values: [AttributeValue?] = []
   /// The number of rows so far, for the checks for cancellation.
@@ -129,10 +132,10 @@ package final class RowScan: RowExpectation {
     }
   }
 
-  /// Chooses the oldest of several rows with one key as the match. Until then, the match is the row that was read
-  /// first.
+  /// Chooses the oldest of several rows with one key as the match. Until then, the match is the first row of the
+  /// reading.
   ///
-  /// - Parameter filter: The filter of the last reading.
+  /// - Parameter filter: The filter of the reading before the call; `nil` after ``readUnmatched()``.
   package func resolveDuplicates(where filter: FetchPredicate? = nil) throws {
     guard !duplicated.isEmpty else { return }
     let indexes = duplicated.sorted()

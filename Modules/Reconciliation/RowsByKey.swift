@@ -1,6 +1,7 @@
 package import CoherenceCore
 
-/// Collects the identifiers of the rows with certain keys: of several rows with one key, the oldest row's.
+/// Collects the identifiers of the rows with certain keys: of several rows with one key, the oldest row's. The key and
+/// the identifier suffice, so every row is skipped.
 package final class IDsByKey: RowExpectation {
   package let keySlots: [Int]
   private let keys: Set<[AttributeValue]>
@@ -11,7 +12,7 @@ package final class IDsByKey: RowExpectation {
     self.keySlots = keySlots
   }
 
-  /// The keys without a row.
+  /// The keys without a collected row.
   package var missing: [[AttributeValue]] { keys.filter { ids[$0] == nil } }
 
   package var expectedValues: [AttributeValue?] { [] }
@@ -31,7 +32,7 @@ final class RowsByKey: RowExpectation {
   let keySlots: [Int]
   private let keys: Set<[AttributeValue]>
   private var rows: [[AttributeValue]: [Row]] = [:]
-  /// The collected rows. A row that satisfies the predicates of two chunks of keys is read twice.
+  /// The identifiers of the collected rows. A row that satisfies the predicates of two chunks of keys is read twice.
   private var ids: Set<ManagedObjectID> = []
   /// The key of the row of the last verdict.
   private var currentKey: [AttributeValue] = []
@@ -55,7 +56,8 @@ final class RowsByKey: RowExpectation {
 }
 
 extension ManagedObjectID {
-  /// Whether a record was inserted before another record of its entity. Unsaved records are the newest.
+  /// Whether a record counts as older than another record of its hierarchy and store: the number in its identifier is
+  /// lower. Unsaved records are the newest.
   package func isOlder(than other: ManagedObjectID) -> Bool {
     isTemporaryID == other.isTemporaryID ? key < other.key : !isTemporaryID
   }

@@ -1,7 +1,7 @@
 package import CoherenceCore
 
 /// The rows of one entity and its subentities, read by key: some hundred keys at once, or all rows in one pass,
-/// whichever is less work.
+/// whichever is less work. Unsaved changes of the context count, as in its fetches.
 package struct StoredRows {
   /// The largest number of keys, identifiers or owners in one query.
   package static let chunkSize = 500
@@ -30,6 +30,7 @@ package struct StoredRows {
     stride(from: 0, to: count, by: chunkSize).map { $0..<min($0 + chunkSize, count) }
   }
 
+  /// Makes a request for the rows that satisfy a predicate; `nil` for all rows.
   package func request<R: ManagedObject>(_ type: R.Type, where predicate: FetchPredicate?) -> FetchRequest<R> {
     var request = FetchRequest<R>(entityName: entity.name)
     request.predicate = predicate
@@ -60,6 +61,8 @@ package struct StoredRows {
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
+  /// Whether one pass over all rows costs less than one query for each chunk of keys. A single chunk is one query
+  /// anyway.
   private func isFullPassCheaper(_ keyCount: Int) throws -> Bool {
     if keyCount <= Self.chunkSize { return false }
     guard isIndexed else { return true }
@@ -75,7 +78,7 @@ package struct StoredRows {
 
   // MARK: Comparing
 
-  /// Passes the rows that satisfy a predicate to an expectation, without making objects.
+  /// Passes the rows that satisfy a predicate to an expectation, without making objects; `nil` for all rows.
   package func compare(where predicate: FetchPredicate?, with expectation: any RowExpectation) throws {
     try context.compare(request(ManagedObject.self, where: predicate), with: expectation)
   }

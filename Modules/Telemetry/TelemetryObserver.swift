@@ -31,7 +31,8 @@ public import Tracing
 ///
 /// Spans have the attributes `coherence.subject`, `coherence.records.<change>` and, after a failure, `error.type`: the
 /// ``ErrorCode``, or the type of any other error. Spans nest like the operations, inside of the current span at the
-/// submission of the work. The log has the same data, successes at the level `debug` and failures at `info`.
+/// submission of the work. The log has the same data, successes and cancellations at the level `debug`, and failures at
+/// `info`.
 ///
 /// None of them contains values of records, predicates, messages of errors or passwords. May be used from any thread.
 public struct TelemetryObserver: StackObserver {

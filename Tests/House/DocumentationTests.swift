@@ -42,6 +42,27 @@ struct DocumentationTests {
     for code in codes { #expect(headings.contains("### \(code)"), "Explain the error code \(code).") }
   }
 
+  @Test func `every public type is under a topic of the landing page of its product`() throws {
+    var count = 0
+    for page in try pages() {
+      guard let match = page.lines.first?.firstMatch(of: /^# ``(\w+)``$/) else { continue }
+      let product = String(match.1)
+      let topics = page.lines.drop { $0 != "## Topics" }
+      for type in try publicTypes(of: product) {
+        count += 1
+        #expect(topics.contains("- ``\(type)``"), "Add '\(type)' to a topic of the landing page of \(product).")
+      }
+    }
+    #expect(count >= 400)
+  }
+
+  /// The public types of a product that are not members of other types.
+  private func publicTypes(of product: String) throws -> [String] {
+    try repository.lines(of: "API/\(product).txt").compactMap { line in
+      line.firstMatch(of: /^(\w+)  (?:[@\w()]+ )*(?:actor|class|enum|protocol|struct|typealias)\b/).map { String($0.1) }
+    }
+  }
+
   // MARK: Pages and examples
 
   /// The pages of all catalogs, with the catalog's path.

@@ -1,8 +1,8 @@
 import SwiftSyntax
 
 extension DeclGroupSyntax {
-  /// The access modifier that gives members the visibility of their type, with a trailing space; empty for internal
-  /// types.
+  /// The access modifier that gives members the visibility of their type, with a trailing space; empty for internal and
+  /// private types.
   var memberAccess: String {
     let levels = Set(modifiers.map(\.name.text))
     return ["public", "open", "package"].first { levels.contains($0) }.map { $0 == "open" ? "public " : "\($0) " } ?? ""
@@ -18,7 +18,7 @@ extension DeclGroupSyntax {
       """
   }
 
-  /// The declared member with a name; `nil` for none.
+  /// The declared function or variable with a name; `nil` for none.
   func member(named name: String) -> Syntax? {
     for member in memberBlock.members {
       if let function = member.decl.as(FunctionDeclSyntax.self), function.name.text == name { return Syntax(function) }

@@ -63,7 +63,8 @@ struct PropertyList {
     }
   }
 
-  /// Adds a problem for each variable inside of `#if`, because the macro cannot know which clause is compiled.
+  /// Adds a problem for each stored variable inside of `#if` whose type may contain entities, because the macro cannot
+  /// know which clause is compiled.
   private mutating func reportVariables(in condition: IfConfigDeclSyntax) {
     for clause in condition.clauses {
       guard case .decls(let members) = clause.elements else { continue }

@@ -11,7 +11,7 @@ package import CoherenceCore
 /// - All buckets from the home of a key to the bucket of its record are occupied, and no two buckets have records of
 ///   one key. Buckets become occupied and never free again, so that a search finds every key.
 package final class InputIndex {
-  // Both are used for every stored row, so without the run-time check of overlapping access.
+  // `buckets` and `scratch` are used for every stored row, so without the run-time check of overlapping access.
   // Safety of `@exclusivity(unchecked)`: one thread uses the index, and the input, which is called during an access of
   // `scratch`, does not know the index.
   /// Each bucket has the index of a record plus one in its upper half, and the upper half of the key's hash in its lower
@@ -36,8 +36,8 @@ package final class InputIndex {
   /// The number of input records, excluded ones included.
   package var inputCount: Int { input.count }
 
-  /// Returns the index of the inserted record with a key; of several, the index of the record that `insert` did not
-  /// exclude.
+  /// Returns the index of the inserted record with a key, and `nil` without such a record. Of several records, the
+  /// result is the record that `insert` did not exclude.
   package func index(of key: [AttributeValue]) throws -> Int? {
     let bucket = try bucket(of: key, hash: Self.hash(key))
     return buckets[bucket] == 0 ? nil : Int(buckets[bucket] >> 32) - 1
@@ -57,7 +57,7 @@ package final class InputIndex {
     return earlier != 0
   }
 
-  /// Leaves out an input record that is not inserted, because its key is incomplete.
+  /// Leaves out an input record that the caller does not insert, because its key is incomplete.
   package func exclude(_ index: Int) { excluded.insert(index) }
 
   package func isExcluded(_ index: Int) -> Bool { excluded.contains(index) }

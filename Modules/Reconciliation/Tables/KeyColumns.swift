@@ -1,6 +1,6 @@
 package import CoherenceCore
 
-/// Keys, as one list of values for each key attribute.
+/// Keys, as one list of values for each key attribute: the form of the predicates by which ``StoredRows`` finds rows.
 package struct KeyColumns {
   package private(set) var columns: [[AttributeValue]]
 

@@ -7,6 +7,6 @@ package protocol KeyedInput {
 
   /// Writes the key of an input record, in the form in which rows hold it.
   ///
-  /// - Parameter key: One element for each key attribute.
+  /// - Parameter key: Has one element for each key attribute, before and after the call; `.null` for a missing value.
   func readKey(_ index: Int, into key: inout [AttributeValue]) throws
 }

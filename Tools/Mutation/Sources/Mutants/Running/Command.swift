@@ -44,8 +44,11 @@ struct Command {
   /// - Parameters:
   ///   - log: The file, which is replaced.
   ///   - limit: The seconds after which the command and its children are ended; `nil` for no limit.
+  ///   - idleLimit: The seconds without processor time after which a command with a `limit` is ended.
   ///   - stops: Whether to end the command at a line of its output.
-  func run(log: URL, limit: Int? = nil, stoppingAt stops: (String) -> Bool = { _ in false }) throws -> Ending {
+  func run(
+    log: URL, limit: Int? = nil, idleLimit: Double = 60, stoppingAt stops: (String) -> Bool = { _ in false }
+  ) throws -> Ending {
     try Data().write(to: log)
     let file = try FileHandle(forWritingTo: log)
     defer { try? file.close() }
@@ -54,6 +57,9 @@ struct Command {
     process.standardOutput = pipe
     process.standardError = pipe
     try process.run()
+    // `timeout` is the first process of a group of its own.
+    let watch = limit.map { _ in IdleWatch(group: process.processIdentifier, limit: idleLimit) }
+    defer { _ = watch?.stop() }
     var rest = Data()
     while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
       try file.write(contentsOf: data)
@@ -69,6 +75,7 @@ struct Command {
       }
     }
     process.waitUntilExit()
+    if watch?.stop() == true { return .timedOut }
     return process.terminationStatus == 124 && limit != nil ? .timedOut : .exited(process.terminationStatus)
   }
 
