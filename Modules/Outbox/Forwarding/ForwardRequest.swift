@@ -34,7 +34,7 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   /// accepts the edit. A deletion keeps its bases, which may be older than an edit of this device whose answer was lost.
   public var base: [String: AttributeValue] { content.base }
   /// The last known values of the attributes that the server assigns, by name: the values of the record now for an
-  /// update, those before the deletion or of the server's last conflict for a delete, none for an insert. A version
+  /// update, those before the deletion or of the server's last conflict for a delete, none for an insert. A revision
   /// among them can be the precondition of the request. See ``Outbox/serverAssignedSetting``.
   public var assigned: [String: AttributeValue] { content.assigned }
   /// The new targets of changed to-one relationships, by the names of the relationships; `nil` for a relationship

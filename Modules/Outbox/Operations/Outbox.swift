@@ -38,7 +38,7 @@ public final class Outbox: Sendable {
   public static let entitySetting = "logTransactions"
 
   /// The key in `PropertyDescription.userInfo` whose value `"true"` says that the server assigns the value of the
-  /// property, such as a version, a sum or a date of change.
+  /// property, such as a revision, a sum or a date of change.
   ///
   /// A change of such a property is no edit: no request of an insert or an update has the property, a save that changes
   /// nothing else adds no entry, and the property is never in conflict. A merge writes the input's value in every
