@@ -35,8 +35,16 @@ final class InMemoryContent: Sendable {
   }
 
   /// Replaces the present state by a changed one. Keeps the present state if the closure throws.
+  ///
+  /// - Throws: ``ErrorCode/cancelled`` when the task is cancelled during the wait for other writers; the errors of the
+  ///   closure.
   func change<Result: Sendable>(_ body: (inout InMemoryState) throws -> Result) throws -> Result {
-    guard isExcludingOthers else { return try writing.withLock { try replace(body) } }
+    guard isExcludingOthers else {
+      // The thread of an exclusion may keep the lock for long.
+      try lockForWriting()
+      defer { writing.unlock() }
+      return try replace(body)
+    }
     let result = try replace(body)
     endExclusion()
     return result
@@ -58,17 +66,20 @@ final class InMemoryContent: Sendable {
 
   /// Runs a block while no other thread can save. The first save of the block releases the lock, as
   /// ``WriterExcluding/excludingWriters(_:)`` demands. Calls may be nested.
-  func excludingWriters<T>(_ body: () throws -> T) rethrows -> T {
-    if isExcludingOthers { return try body() }
-    writing.lock()
-    return try excluding(body)
+  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
+    try excludingWriters(timeout: nil, body)
   }
 
   /// Runs a block like ``excludingWriters(_:)``, if the lock is free in time.
   func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
     if isExcludingOthers { return try body() }
-    try writing.lock(timeout: timeout, of: "the store in memory")
+    try lockForWriting(timeout: timeout)
     return try excluding(body)
+  }
+
+  /// Takes the writers' lock.
+  private func lockForWriting(timeout: Duration? = nil) throws {
+    try writing.lock(timeout: timeout, of: "the store in memory")
   }
 
   /// Runs a block with the lock held, and then ends the exclusion, unless a save of the block has ended it.

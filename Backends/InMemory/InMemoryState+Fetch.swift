@@ -4,8 +4,9 @@ import HashTreeCollections
 extension InMemoryState {
   /// The rows that a query asks for, in its order, its limit and offset applied.
   ///
-  /// - Throws: ``ErrorCode/invalidPredicate`` and ``ErrorCode/unknownProperty`` for a predicate that does not fit the
-  ///   entity, and ``ErrorCode/cancelled``.
+  /// - Throws: ``ErrorCode/noStore`` when the store was opened without the entity; ``ErrorCode/invalidPredicate``,
+  ///   ``ErrorCode/invalidFetchRequest`` and ``ErrorCode/unknownProperty`` for a predicate or an order that does not fit
+  ///   the entity; ``ErrorCode/cancelled``.
   func rows(for query: StoreQuery) throws -> [Row] {
     let matching = try matchingRows(for: query)
     guard !query.sortKeys.isEmpty else {
@@ -60,7 +61,8 @@ extension InMemoryState {
     return found
   }
 
-  /// Calls a block with each row of the entities that satisfies a predicate. A cancelled task ends the visit.
+  /// Calls a block with each row of the entities that satisfies a predicate. The cancellation of the task ends a long
+  /// visit: a check follows every 1,024 rows, so that its cost does not show.
   private func visit(
     _ rows: some Sequence<Row>, entities: [EntityDescription], predicate: PreparedPredicate?,
     _ body: (Row) throws -> Void
@@ -79,10 +81,10 @@ extension InMemoryState {
 }
 
 extension Array {
-  /// The first elements in an order; all elements if the length is `nil`.
+  /// The first elements in an order, up to a length or further; all elements if the length is `nil`.
   ///
   /// A short prefix is selected without a sort of all elements: the array of candidates is sorted and cut to the length
-  /// each time that it has twice the length, and an element behind its last one is no candidate.
+  /// whenever it has twice the length. An element behind the last element of the cut array is no candidate.
   fileprivate func sorted(prefix length: Int?, by precedes: (Element, Element) -> Bool) -> [Element] {
     guard let length, length < count / 4 else { return sorted(by: precedes) }
     guard length > 0 else { return [] }
@@ -101,7 +103,7 @@ extension Array {
 }
 
 extension StoreQuery {
-  /// The index behind the last row of the range; `nil` without a limit.
+  /// The index behind the last row of the range; `nil` without a limit, and if the index is no `Int`.
   fileprivate var rangeEnd: Int? {
     guard let limit else { return nil }
     let (end, overflows) = max(offset, 0).addingReportingOverflow(max(limit, 0))

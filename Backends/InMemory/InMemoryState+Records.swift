@@ -31,8 +31,9 @@ extension InMemoryState: RecordSource {
     }
   }
 
-  /// The number of members of a relationship. Needs no read of the members, because saves leave no dangling link and no
-  /// dangling constrained reference.
+  /// The number of members of a relationship. The members of a to-many relationship are counted without a look at their
+  /// rows: a save leaves no dangling link, and the index of references has no removed record as a source. The target of
+  /// a to-one relationship may be missing.
   func memberCount(of relationship: RelationshipDescription, from record: Row) -> Int {
     if case .column = relationship.storage { return target(of: relationship, from: record) == nil ? 0 : 1 }
     return memberCount(of: relationship, owner: record.key)

@@ -53,7 +53,7 @@ struct InMemoryState: Sendable {
     referrers[relationship]?[key] ?? []
   }
 
-  /// The error for an entity or a link table without records in this store.
+  /// The error for an entity or a link table that the store was opened without.
   static func notHeld(_ name: String) -> CoherenceError {
     CoherenceError(.noStore, "This in-memory store does not hold '\(name)'; attach it with a configuration that does.")
   }

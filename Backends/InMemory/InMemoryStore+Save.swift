@@ -16,6 +16,7 @@ extension InMemoryStore: RelationshipDeriving {
       }
       let derived = try next.derive(request.derivations)
       state = next
+      // An insert may have keys that this content did not allocate, and must not allocate later.
       for (root, key) in request.lastInsertedKeys { content.retireKeys(through: key, of: root) }
       return derived
     }
@@ -45,7 +46,7 @@ extension InMemoryState {
 }
 
 extension StoreSaveRequest {
-  /// The highest key of each insert.
+  /// The highest key of each insert, with the root of the insert's entity.
   fileprivate var lastInsertedKeys: [(root: EntityDescription, key: Int64)] {
     steps.compactMap { step in
       guard case .insert(let entity, let rows) = step, let key = rows.map(\.key).max() else { return nil }

@@ -117,7 +117,8 @@ extension InMemoryTransaction {
     }
   }
 
-  /// Checks that a present record refers to no missing record, and that no record refers to a removed one.
+  /// Checks that a present record refers to no missing record, or that no record refers to a removed one. Relationships
+  /// that are not constrained are not checked, because their references may dangle.
   private func checkReferences(of change: Change, root: EntityDescription) throws {
     if let row = change.after {
       for relationship in base.schema.references(of: row.entity) where relationship.isConstrained {
@@ -131,7 +132,7 @@ extension InMemoryTransaction {
     }
   }
 
-  /// Checks that no reference and no link leads to a removed record.
+  /// Checks that no constrained reference leads to a removed record, and that no link has the record at an end.
   private func checkIsUnreferenced(_ row: Row, root: EntityDescription) throws {
     for relationship in base.schema.references(to: root) where relationship.isConstrained {
       guard let source = next.referrers(to: row.key, by: relationship).min() else { continue }
@@ -157,10 +158,11 @@ extension InMemoryTransaction {
     ManagedObjectID(space: base.schema.spaces[entity], key: key)
   }
 
-  /// - Returns: The error, with the present record first and the missing one second.
+  /// - Returns: The error, with the record at the other end of the reference or link first, and the missing record
+  ///   second. Both records of a link may be missing.
   private func dangling(
-    _ relationship: RelationshipDescription, from present: ManagedObjectID, to missing: ManagedObjectID
+    _ relationship: RelationshipDescription, from record: ManagedObjectID, to missing: ManagedObjectID
   ) -> CoherenceError {
-    .danglingReference(relationship, [present, missing])
+    .danglingReference(relationship, [record, missing])
   }
 }

@@ -41,7 +41,7 @@ private final class PostgreSQLLocation: StoreLocation {
     let environment = StoreEnvironment(type: type, url: url, model: model, options: options)
     let connection = try PostgreSQLConnection.connect(
       PostgreSQLOptions(environment), logger: Logger(label: "differential"))
-    _ = try connection.run("SET client_min_messages = warning", isKept: false)
-    _ = try connection.run("DROP SCHEMA IF EXISTS \(name: schema) CASCADE", isKept: false)
+    _ = try connection.run("SET client_min_messages = warning", isPrepared: false)
+    _ = try connection.run("DROP SCHEMA IF EXISTS \(name: schema) CASCADE", isPrepared: false)
   }
 }

@@ -17,13 +17,13 @@ extension Cluster {
   func startFaster() throws {
     let connection = try administration()
     // PostgreSQL 14 on Linux supports the setting. Another server only starts more slowly.
-    _ = try? connection.run("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'", isKept: false)
-    try connection.run("SELECT pg_catalog.pg_reload_conf()", isKept: false)
+    _ = try? connection.run("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'", isPrepared: false)
+    try connection.run("SELECT pg_catalog.pg_reload_conf()", isPrepared: false)
   }
 
   /// Promotes a standby, so that it accepts writes.
   func promote() throws {
-    try administration().run("SELECT pg_catalog.pg_promote()", isKept: false)
+    try administration().run("SELECT pg_catalog.pg_promote()", isPrepared: false)
   }
 
   // MARK: Processes
@@ -41,7 +41,7 @@ extension Cluster {
       """
       SELECT CAST(pid AS bigint), CAST(CASE WHEN backend_type = 'client backend' THEN 1 ELSE 0 END AS bigint) \
       FROM pg_catalog.pg_stat_activity WHERE pid <> pg_catalog.pg_backend_pid() ORDER BY pid
-      """, isKept: false)
+      """, isPrepared: false)
     return (0..<result.rowCount).compactMap { row in
       result.int(row, 0).map { ServerProcess(number: pid_t($0), isOfClient: result.int(row, 1) == 1) }
     }
@@ -55,7 +55,7 @@ extension Cluster {
       """
       SELECT CAST(CAST(backend_xid AS pg_catalog.text) AS bigint) FROM pg_catalog.pg_stat_activity \
       WHERE backend_xid IS NOT NULL
-      """, isKept: false)
+      """, isPrepared: false)
     guard result.rowCount == 1, let number = result.int(0, 0) else {
       throw Failure(description: "\(result.rowCount) transactions have written something.")
     }
@@ -69,7 +69,7 @@ extension Cluster {
     let connection = try administration()
     while true {
       let result = try connection.run(
-        "SELECT CAST(CAST(pg_catalog.pg_current_xact_id() AS pg_catalog.text) AS bigint)", isKept: false)
+        "SELECT CAST(CAST(pg_catalog.pg_current_xact_id() AS pg_catalog.text) AS bigint)", isPrepared: false)
       guard let next = result.int(0, 0) else { throw Failure(description: "A transaction has no number.") }
       if next == number { return }
       guard next < number else { throw Failure(description: "The server has not lost transaction \(number).") }

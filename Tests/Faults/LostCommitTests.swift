@@ -34,6 +34,16 @@ struct LostCommitTests {
     return error
   }
 
+  /// A server with a ledger of one save, and its standby.
+  private static func replicatedClusters() throws -> (primary: Cluster, standby: Cluster) {
+    let primary = try Cluster()
+    try ledger(at: primary.url).save()
+    try primary.shutDown()
+    let standby = try Cluster(copyOf: primary, asStandby: true)
+    try primary.start()
+    return (primary, standby)
+  }
+
   private static func hosts(_ hosts: String..., attributes: String = "any") -> String {
     "host=\(hosts.joined(separator: ",")) user=postgres dbname=postgres target_session_attrs=\(attributes)"
   }
@@ -65,11 +75,7 @@ struct LostCommitTests {
 
   @Test func `a commit that a promoted standby never got is not acknowledged`() async throws {
     try await onOwnThread {
-      let primary = try Cluster()
-      try Self.ledger(at: primary.url).save()
-      try primary.shutDown()
-      let standby = try Cluster(copyOf: primary, asStandby: true)
-      try primary.start()
+      let (primary, standby) = try Self.replicatedClusters()
       let proxy = try SocketProxy(to: primary.url)
       let ledger = try Self.ledger(at: primary.url, Self.hosts(proxy.directory.path, standby.host))
       let error = try Self.saveLosing(ledger, proxy) {
@@ -92,11 +98,7 @@ struct LostCommitTests {
     _ attributes: String
   ) async throws {
     try await onOwnThread {
-      let primary = try Cluster()
-      try Self.ledger(at: primary.url).save()
-      try primary.shutDown()
-      let standby = try Cluster(copyOf: primary, asStandby: true)
-      try primary.start()
+      let (primary, standby) = try Self.replicatedClusters()
       let proxy = try SocketProxy(to: primary.url)
       let hosts = Self.hosts(proxy.directory.path, standby.host, attributes: attributes)
       let ledger = try Self.ledger(at: primary.url, hosts, poolTimeout: 1)
@@ -134,7 +136,7 @@ struct LostCommitTests {
           FOR EACH ROW EXECUTE FUNCTION \(name: "wait") ()
           """,
           "SELECT pg_catalog.pg_advisory_lock(4711)",
-        ], isKept: false)
+        ], isPrepared: false)
       try first.start()
       try ledger.save()
       #expect(try Self.ledger(at: second.url).audit() == 3)

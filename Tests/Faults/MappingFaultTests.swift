@@ -80,7 +80,7 @@ import Testing
       """
       CREATE FUNCTION \(name: "end") () RETURNS trigger LANGUAGE plpgsql AS \
       'BEGIN PERFORM pg_catalog.pg_terminate_backend(pg_catalog.pg_backend_pid()); RETURN NEW; END'
-      """, isKept: false)
+      """, isPrepared: false)
     let (event, timing): (SQLFragment, SQLFragment) =
       moment == "at the end"
       ? ("CONSTRAINT TRIGGER t AFTER", "DEFERRABLE INITIALLY DEFERRED") : ("TRIGGER t BEFORE", "")
@@ -88,11 +88,11 @@ import Testing
       """
       CREATE \(event) INSERT ON \(name: "Coin") \(timing) FOR EACH ROW WHEN (NEW.\(name: "number") = 200) \
       EXECUTE FUNCTION \(name: "end") ()
-      """, isKept: false)
+      """, isPrepared: false)
     let error = try #require(try purse.failure { try purse.change() })
     #expect(error.code == .connectionLost && error.outcome == .notApplied && error.isRetryable)
     #expect(try purse.content() == Purse.before)
-    try server.administration().run("DROP TRIGGER t ON \(name: "Coin")", isKept: false)
+    try server.administration().run("DROP TRIGGER t ON \(name: "Coin")", isPrepared: false)
     try purse.change()
     #expect(try purse.content() == Purse.after)
   }
@@ -104,7 +104,7 @@ import Testing
     let error = try await purse.failure(in: server) { locked in
       try locked.run(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity WHERE \(Server.isBlockedByUs)",
-        isKept: false)
+        isPrepared: false)
     }
     #expect(error.code == .connectionLost && error.outcome == .notApplied)
     #expect(try purse.content() == Purse.before)
@@ -192,15 +192,15 @@ private final class Purse: Sendable {
     in server: Server, _ happening: (PostgreSQLConnection) throws -> Void
   ) async throws -> CoherenceError {
     let locked = try server.administration()
-    _ = try locked.run(["BEGIN", "LOCK TABLE \(name: "Coin") IN EXCLUSIVE MODE"], isKept: false)
+    _ = try locked.run(["BEGIN", "LOCK TABLE \(name: "Coin") IN EXCLUSIVE MODE"], isPrepared: false)
     async let save = manager.save(Coin.mapping, models: Self.after, shouldOverwrite: true)
     while try locked.run(
-      "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE \(Server.isBlockedByUs)", isKept: false
+      "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE \(Server.isBlockedByUs)", isPrepared: false
     ).rowCount == 0 { await Task.yield() }
     try happening(locked)
     let result: Result<SaveResult, any Error>
     do { result = .success(try await save) } catch { result = .failure(error) }
-    _ = try? locked.run("ROLLBACK", isKept: false)
+    _ = try? locked.run("ROLLBACK", isPrepared: false)
     return try #require(throws: CoherenceError.self) { try result.get() }
   }
 }
@@ -225,7 +225,7 @@ private struct Server {
     try PostgreSQLConnection.connect(PostgreSQLOptions(environment), logger: Logger(label: "test"))
   }
 
-  func remove() { _ = try? administration().run("DROP SCHEMA IF EXISTS \(name: schema) CASCADE", isKept: false) }
+  func remove() { _ = try? administration().run("DROP SCHEMA IF EXISTS \(name: schema) CASCADE", isPrepared: false) }
 
   static let isBlockedByUs: SQLFragment = "pg_catalog.pg_backend_pid() = ANY(pg_catalog.pg_blocking_pids(pid))"
 }

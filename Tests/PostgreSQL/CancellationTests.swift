@@ -23,7 +23,7 @@ import Testing
     while try !isWaiting(for: administration) { await Task.yield() }
     task.cancel()
     let result = await task.result
-    try administration.run("ROLLBACK", isKept: false)
+    try administration.run("ROLLBACK", isPrepared: false)
     if case .failure(let error) = result { return error }
     return nil
   }
@@ -32,7 +32,7 @@ import Testing
   private func lockedOut() throws -> PostgreSQLConnection {
     let administration = try schema.administration()
     _ = try administration.run(
-      ["BEGIN", "LOCK TABLE \(name: "Person") IN ACCESS EXCLUSIVE MODE"], isKept: false)
+      ["BEGIN", "LOCK TABLE \(name: "Person") IN ACCESS EXCLUSIVE MODE"], isPrepared: false)
     return administration
   }
 
@@ -79,6 +79,6 @@ import Testing
     let error = #expect(throws: CoherenceError.self) { try impatient.fetch("Person") }
     #expect(error?.code == .storeBusy)
     #expect(error?.isRetryable == true)
-    try administration.run("ROLLBACK", isKept: false)
+    try administration.run("ROLLBACK", isPrepared: false)
   }
 }

@@ -20,7 +20,7 @@ import Testing
       """
       ALTER TABLE \(name: "Person") ALTER COLUMN \(name: "name") \
       TYPE character varying(50) COLLATE pg_catalog.\(name: "C")
-      """, isKept: false)
+      """, isPrepared: false)
     let error = #expect(throws: CoherenceError.self) { try store.current(row) }
     #expect(error?.code == .schemaChanged)
     #expect(error?.isRetryable == true)

@@ -29,11 +29,11 @@ import Testing
 
   @Test func `a claim skips the record of a running transaction, which is free again after a rollback`() throws {
     let other = try schema.administration()
-    try other.run("BEGIN", isKept: false)
+    try other.run("BEGIN", isPrepared: false)
     try other.run(
-      "UPDATE \(name: "Person") SET \(name: "email") = 'x' WHERE \(name: "name") = 'a'", isKept: false)
+      "UPDATE \(name: "Person") SET \(name: "email") = 'x' WHERE \(name: "name") = 'a'", isPrepared: false)
     #expect(try claim("1", from: store) == [.string("b")])
-    try other.run("ROLLBACK", isKept: false)
+    try other.run("ROLLBACK", isPrepared: false)
     #expect(try claim("2", from: store) == [.string("a")])
     #expect(try claim("3", from: store) == [.string("c")])
     #expect(try claim("4", from: store) == [])

@@ -67,8 +67,8 @@ import Testing
         CREATE CONSTRAINT TRIGGER \(name: "wait") AFTER INSERT ON \(name: "Person") DEFERRABLE INITIALLY DEFERRED \
         FOR EACH ROW WHEN (NEW.\(name: "name") = 'last') EXECUTE FUNCTION \(name: "wait") ()
         """,
-      ], isKept: false)
-    try administration.run("SELECT pg_catalog.pg_advisory_lock(4713)", isKept: false)
+      ], isPrepared: false)
+    try administration.run("SELECT pg_catalog.pg_advisory_lock(4713)", isPrepared: false)
     // So many that they are copied.
     let rows = try (0..<600).map { try store.row("Person", ["name": .string($0 == 599 ? "last" : "one of many")]) }
     let task = Task.detached(executorPreference: ThreadExecutor()) { try store.save(.insert(rows[0].entity, rows)) }

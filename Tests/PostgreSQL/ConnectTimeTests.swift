@@ -55,25 +55,25 @@ import Testing
     let row = try store.row("Person")
     let administration = try schema.administration()
     try administration.run(
-      "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext(\(text: schema.name)))", isKept: false)
+      "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext(\(text: schema.name)))", isPrepared: false)
     // The server's limit of a statement does not apply to deferred triggers at the commit.
     try administration.run(
       """
       CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql \
       AS $$ BEGIN PERFORM pg_catalog.pg_advisory_lock(pg_catalog.hashtext(TG_TABLE_SCHEMA)); RETURN NULL; END $$
-      """, isKept: false)
+      """, isPrepared: false)
     try administration.run(
       """
       CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON "Person" DEFERRABLE INITIALLY DEFERRED \
       FOR EACH ROW EXECUTE FUNCTION dawdle()
-      """, isKept: false)
+      """, isPrepared: false)
     defer {
       // Its locks would keep the schema from being dropped.
       _ = try? administration.run(
         """
         SELECT pg_catalog.pg_terminate_backend(pid, 5000) FROM pg_catalog.pg_stat_activity \
         WHERE wait_event = 'advisory' AND query = 'COMMIT'
-        """, isKept: false)
+        """, isPrepared: false)
     }
     let error = #expect(throws: CoherenceError.self) { try store.save(.insert(row.entity, [row])) }
     #expect(error?.code == .connectionLost)

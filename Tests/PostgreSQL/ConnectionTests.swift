@@ -64,16 +64,16 @@ import Testing
   @Test func `a wrong password is refused and never shown`() throws {
     let administration = try schema.administration()
     let guarded = try administration.run(
-      "SELECT 1 FROM pg_catalog.pg_hba_file_rules WHERE '+coherence_password' = ANY(user_name)", isKept: false)
+      "SELECT 1 FROM pg_catalog.pg_hba_file_rules WHERE '+coherence_password' = ANY(user_name)", isPrepared: false)
     // Only a server started by `Tools/postgres` requires a password.
     guard guarded.rowCount > 0 else { return }
     let role = schema.name
     let group = try administration.run(
-      "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'coherence_password'", isKept: false)
-    if group.rowCount == 0 { try administration.run("CREATE ROLE coherence_password", isKept: false) }
+      "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'coherence_password'", isPrepared: false)
+    if group.rowCount == 0 { try administration.run("CREATE ROLE coherence_password", isPrepared: false) }
     try administration.run(
-      "CREATE ROLE \(name: role) LOGIN PASSWORD 'right' IN ROLE coherence_password", isKept: false)
-    defer { _ = try? administration.run("DROP ROLE \(name: role)", isKept: false) }
+      "CREATE ROLE \(name: role) LOGIN PASSWORD 'right' IN ROLE coherence_password", isPrepared: false)
+    defer { _ = try? administration.run("DROP ROLE \(name: role)", isPrepared: false) }
 
     let log = MessageLog()
     for password in ["canary-in-the-mine", nil] {
@@ -150,5 +150,18 @@ import Testing
     #expect(error?.isRetryable == true)
     reader.finish()
     #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `a read fails once after a session has lost its prepared statements, and the next read succeeds`() throws {
+    let store = try schema.open(PeopleModel.make())
+    let row = try store.insert("Person", ["name": .string("x")])
+    // The connection keeps the statement prepared.
+    #expect(try store.current(row)?["name"] == .string("x"))
+    let pool = try #require(store as? PostgreSQLStore).pool
+    // A pooler that gives the connection another session has the same effect.
+    try pool.withConnection(for: .reading) { _ = try $0.run("DEALLOCATE ALL", isPrepared: false) }
+    let error = #expect(throws: CoherenceError.self) { try store.current(row) }
+    #expect(error?.isRetryable == true)
+    #expect(try store.current(row)?["name"] == .string("x"))
   }
 }

@@ -43,7 +43,7 @@ import Testing
       UPDATE \(name: copy.name).\(name: SQLSchema.metadataTable) SET \(name: "value") = (\
       SELECT \(name: "value") FROM \(name: original.name).\(name: SQLSchema.metadataTable) \
       WHERE \(name: "key") = \(text: "metadata")) WHERE \(name: "key") = \(text: "metadata")
-      """, isKept: false)
+      """, isPrepared: false)
     let coordinators = [try attach(original), try attach(copy)]
     #expect(Set(coordinators.flatMap { $0.persistentStores }.map { $0.identifier }).count == 1)
 

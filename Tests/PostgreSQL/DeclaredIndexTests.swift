@@ -27,7 +27,7 @@ import Testing
         JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.number \
         WHERE CAST(n.nspname AS pg_catalog.text) = \(text: schema.name) \
         AND CAST(c.relname AS pg_catalog.text) = \(text: "Album") AND NOT i.indisunique GROUP BY i.indexrelid
-        """, isKept: false)
+        """, isPrepared: false)
       return Set((0..<result.rowCount).compactMap { result.text($0, 0) })
     }
   }
@@ -40,7 +40,7 @@ import Testing
         ["title": .string("t\(number)"), "genre": .string("g\(number % 10)"), "year": .int(Int64(number))])
     }
     try store.save(.insert(store.entity("Album"), rows))
-    try schema.administration().run("ANALYZE \(name: "Album")", isKept: false)
+    try schema.administration().run("ANALYZE \(name: "Album")", isPrepared: false)
   }
 
   /// The names of the indexes in the server's plan for a query of albums.

@@ -82,11 +82,11 @@ import Testing
     let connection = try schema.administration()
     let values = (0..<65_536).map { SQLFragment.value(.int(Int64($0)), .int64) }
     let error = #expect(throws: CoherenceError.self) {
-      try connection.run("SELECT 1 WHERE 1 IN (\(values.joined(separator: ", ")))", isKept: false)
+      try connection.run("SELECT 1 WHERE 1 IN (\(values.joined(separator: ", ")))", isPrepared: false)
     }
     #expect(error?.code == .limitExceeded)
     #expect(error?.isRetryable == false)
-    #expect(try connection.run("SELECT 1", isKept: false).rowCount == 1)
+    #expect(try connection.run("SELECT 1", isPrepared: false).rowCount == 1)
   }
 
   @Test func `a text too long for an index throws a limit error, not a disk error`() throws {

@@ -38,4 +38,37 @@ import Testing
       if case .double? = sum { #expect(!isDecimal) }
     }
   }
+
+  @Test func `a sum greater than the greatest decimal is the nearest double`() {
+    for (sign, expected) in [(0 as UInt16, 6e165), (0x4000, -6e165)] {
+      let buffer = ByteBuffer()
+      // One group, the weight of the group, the sign, no decimals, the group.
+      buffer.append(1 as Int16)
+      buffer.append(41 as Int16)
+      buffer.append(sign)
+      buffer.append(0 as UInt16)
+      buffer.append(60 as UInt16)
+      let sum = withExtendedLifetime(buffer) {
+        PostgreSQLBinary.decimalSum(UnsafeRawPointer(buffer.base), count: buffer.count)
+      }
+      #expect(sum == .double(expected))
+    }
+  }
+
+  @Test func `a whole number beyond 128 bits is not read`() {
+    // The greatest number is 170141183460469231731687303715884105727.
+    for (last, isRead) in [(5727 as UInt16, true), (5728, false)] {
+      let buffer = ByteBuffer()
+      buffer.append(10 as Int16)
+      buffer.append(9 as Int16)
+      buffer.append(0 as UInt16)
+      buffer.append(0 as UInt16)
+      for group in [170, 1411, 8346, 469, 2317, 3168, 7303, 7158, 8410] as [UInt16] { buffer.append(group) }
+      buffer.append(last)
+      let number = withExtendedLifetime(buffer) {
+        PostgreSQLBinary.integer(UnsafeRawPointer(buffer.base), count: buffer.count)
+      }
+      #expect(number == (isRead ? Int128.max : nil))
+    }
+  }
 }

@@ -34,7 +34,7 @@ import Testing
       """
       SELECT 1 FROM pg_catalog.pg_stat_activity \
       WHERE application_name = \(text: schema.name) AND state LIKE 'idle in transaction%'
-      """, isKept: false
+      """, isPrepared: false
     ).rowCount
   }
 
@@ -112,13 +112,13 @@ import Testing
   @Test func `a save inserts its session's missing row into the table of commits again`() throws {
     let row = try store.insert("Person", ["name": .string("old")])
     try schema.administration().run(
-      "DELETE FROM \(name: schema.name).\(name: PostgreSQLCommitMark.table)", isKept: false)
+      "DELETE FROM \(name: schema.name).\(name: PostgreSQLCommitMark.table)", isPrepared: false)
     try save(row.update(["name": .string("one")]), afterReading: row)
     let second = try store.insert("Person")
     try store.save(
       row.changed(["name": .string("one")]).update(["name": .string("two")]), second.update(["name": .string("x")]))
     let rows = try schema.administration().run(
-      "SELECT 1 FROM \(name: schema.name).\(name: PostgreSQLCommitMark.table)", isKept: false)
+      "SELECT 1 FROM \(name: schema.name).\(name: PostgreSQLCommitMark.table)", isPrepared: false)
     #expect(rows.rowCount > 0)
     #expect(try store.current(row)?["name"] == .string("two"))
   }

@@ -19,13 +19,13 @@ import Testing
     let administration = try schema.administration()
     // Without other ways to find the rows, the plan sorts only if no index has the order.
     for setting in ["enable_sort", "enable_seqscan", "enable_bitmapscan"] {
-      try administration.run("SELECT set_config(\(text: setting), 'off', false)", isKept: false)
+      try administration.run("SELECT set_config(\(text: setting), 'off', false)", isPrepared: false)
     }
     let plan = try administration.run(
       """
       EXPLAIN SELECT \(name: "$id") FROM \(name: "Track") WHERE \(name: "album") = 1 \
       ORDER BY \(name: "album.position") NULLS FIRST, \(name: "$id")
-      """, isKept: false)
+      """, isPrepared: false)
     let lines = (0..<plan.rowCount).compactMap { plan.text($0, 0) }
     #expect(lines.contains { $0.contains("Index") }, "\(lines)")
     #expect(!lines.contains { $0.contains("Sort") }, "\(lines)")

@@ -21,7 +21,7 @@ import Testing
         """
         CREATE \(event) INSERT ON \(name: "Person") \(timing) FOR EACH ROW EXECUTE FUNCTION \(name: "end") ()
         """,
-      ], isKept: false)
+      ], isPrepared: false)
   }
 
   @Test func `a save whose connection breaks in the middle is not applied`() throws {

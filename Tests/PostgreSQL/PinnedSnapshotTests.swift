@@ -38,7 +38,7 @@ import Testing
   /// The number of open connections of the store.
   private func connectionCount() throws -> Int {
     try schema.administration().run(
-      "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name)", isKept: false
+      "SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name)", isPrepared: false
     ).rowCount
   }
 
@@ -114,7 +114,7 @@ import Testing
       [
         "SET lock_timeout = '30s'", "BEGIN",
         "LOCK TABLE \(name: schema.name).\(name: "Person") IN ACCESS EXCLUSIVE MODE", "ROLLBACK",
-      ], isKept: false)
+      ], isPrepared: false)
     withExtendedLifetime(contexts) {}
   }
 }

@@ -43,7 +43,7 @@ import Testing
   /// The first column of a statement's rows, on the connection that the context's readers use.
   private func rows(_ statement: SQLFragment) throws -> [String] {
     try store.pool.withConnection(for: .reading) { connection in
-      let result = try connection.run(statement, isKept: false)
+      let result = try connection.run(statement, isPrepared: false)
       return (0..<result.rowCount).compactMap { result.text($0, 0) }
     }
   }

@@ -24,7 +24,7 @@ import Testing
   private func isFoundWaiting(_ connection: PostgreSQLConnection, _ options: PostgreSQLOptions) throws -> Bool {
     let lock: SQLFragment = "SELECT pg_catalog.pg_advisory_lock(pg_catalog.hashtext(\(text: schema.name)))"
     let holder = try connect()
-    try holder.run(lock, isKept: false)
+    try holder.run(lock, isPrepared: false)
     try connection.send(lock.rendered(by: PostgreSQLDialect()))
     try connection.synchronize()
     while try holder.run(
@@ -35,7 +35,7 @@ import Testing
     ).rowCount == 0 {}
     let isWorking = PostgreSQLProbe(options, logger: Logger(label: "test")).endIfStalled(
       connection.process, on: connection.host)
-    try holder.run("SELECT pg_catalog.pg_advisory_unlock_all()", isKept: false)
+    try holder.run("SELECT pg_catalog.pg_advisory_unlock_all()", isPrepared: false)
     // Only a session not ended by the probe gets the lock.
     _ = try connection.receive()
     try connection.discardResponses()
@@ -45,22 +45,22 @@ import Testing
   /// Runs a block while a role of the schema's name exists.
   private func withRole(_ options: SQLFragment, _ body: (PostgreSQLConnection) throws -> Void) throws {
     let administration = try connect()
-    try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(options)", isKept: false)
-    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isKept: false) }
+    try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(options)", isPrepared: false)
+    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isPrepared: false) }
     try body(administration)
   }
 
   @Test func `a server that does not track activities is seen to be at work`() throws {
     let connection = try connect()
-    try connection.run("SET track_activities = off", isKept: false)
+    try connection.run("SET track_activities = off", isPrepared: false)
     #expect(try isFoundWaiting(connection, options()))
   }
 
   @Test func `a probe detects a busy server after a change of the server's time zone`() throws {
     try withRole("SUPERUSER") { administration in
-      try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'Asia/Tokyo'", isKept: false)
+      try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'Asia/Tokyo'", isPrepared: false)
       let connection = try connect(["user": schema.name])
-      try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'America/Lima'", isKept: false)
+      try administration.run("ALTER ROLE \(name: schema.name) SET TimeZone = 'America/Lima'", isPrepared: false)
       #expect(try isFoundWaiting(connection, options(["user": schema.name])))
     }
   }

@@ -13,8 +13,8 @@ import Testing
   /// The error for a role with the given attributes.
   private func refusal(ofRoleWith attributes: SQLFragment) throws -> CoherenceError? {
     let administration = try schema.administration()
-    try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(attributes)", isKept: false)
-    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isKept: false) }
+    try administration.run("CREATE ROLE \(name: schema.name) LOGIN \(attributes)", isPrepared: false)
+    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isPrepared: false) }
     let model = try PeopleModel.make()
     let url = try schema.url(with: ["user": schema.name])
     return #expect(throws: CoherenceError.self) { try schema.open(model, url: url) }

@@ -22,10 +22,10 @@ import Testing
         """
         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(name: schema.name) TO \(name: schema.name)
         """,
-      ], isKept: false)
+      ], isPrepared: false)
     defer {
       _ = try? administration.run(
-        ["DROP OWNED BY \(name: schema.name)", "DROP ROLE \(name: schema.name)"], isKept: false)
+        ["DROP OWNED BY \(name: schema.name)", "DROP ROLE \(name: schema.name)"], isPrepared: false)
     }
     try body()
   }
@@ -41,7 +41,7 @@ import Testing
       store.close()
     }
     let expired = try administration.run(
-      "SELECT 1 FROM \(name: PostgreSQLCommitMark.table) WHERE \(PostgreSQLCommitMark.isExpired)", isKept: false)
+      "SELECT 1 FROM \(name: PostgreSQLCommitMark.table) WHERE \(PostgreSQLCommitMark.isExpired)", isPrepared: false)
     #expect(expired.rowCount == 0)
   }
 }
@@ -53,6 +53,6 @@ extension PostgreSQLConnection {
       """
       INSERT INTO \(name: PostgreSQLCommitMark.table) (\(name: "session"), \(name: "number"), \(name: "written")) \
       VALUES (pg_catalog.gen_random_uuid(), 1, pg_catalog.now() - INTERVAL '8 days')
-      """, isKept: false)
+      """, isPrepared: false)
   }
 }

@@ -54,12 +54,12 @@ import Testing
     try inContext { context in
       let person = try Self.person("a", context)
       try context.withLock(on: [person]) {
-        #expect(throws: CoherenceError.self) { try session.run(locking("a"), isKept: false) }
-        try session.run(locking("b"), isKept: false)
-        #expect(try session.run("SELECT COUNT(*) FROM \(name: "Person")", isKept: false).int(0, 0) == 2)
+        #expect(throws: CoherenceError.self) { try session.run(locking("a"), isPrepared: false) }
+        try session.run(locking("b"), isPrepared: false)
+        #expect(try session.run("SELECT COUNT(*) FROM \(name: "Person")", isPrepared: false).int(0, 0) == 2)
         try person.setValue("A", for: "email")
         try context.save()
-        try session.run(locking("a"), isKept: false)
+        try session.run(locking("a"), isPrepared: false)
       }
     }
   }
@@ -173,7 +173,7 @@ import Testing
           """
           SELECT (pg_catalog.current_setting('lock_timeout') = '0')::int4::int8, \
           (pg_catalog.current_setting('statement_timeout') = '40s')::int4::int8
-          """, isKept: false)
+          """, isPrepared: false)
         #expect(limits.int(0, 0) == 1)
         #expect(limits.int(0, 1) == 1)
       }

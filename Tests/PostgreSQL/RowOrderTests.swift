@@ -34,7 +34,7 @@ import Testing
   private func lock(_ key: Int64, in session: PostgreSQLConnection, waits: Bool) throws -> Int {
     let rest: SQLFragment = waits ? "FOR UPDATE" : "FOR UPDATE SKIP LOCKED"
     return try session.run(
-      "SELECT 1 FROM \(name: "Person") WHERE \(name: SQLTable.id) = \(key: key) \(rest)", isKept: false
+      "SELECT 1 FROM \(name: "Person") WHERE \(name: SQLTable.id) = \(key: key) \(rest)", isPrepared: false
     ).rowCount
   }
 
@@ -67,9 +67,9 @@ import Testing
       SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
       """
     let observer = try schema.administration()
-    while try observer.run(waiting, isKept: false).rowCount == 0 { continue }
+    while try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
     let result = try body(holder)
-    try holder.run("COMMIT", isKept: false)
+    try holder.run("COMMIT", isPrepared: false)
     ended.wait()
     try #require(outcome.withLock { $0 }).get()
     return result
@@ -78,7 +78,7 @@ import Testing
   /// Whether a session can lock the row with the greater key while a save waits for the other row.
   private func isSecondRowFree() throws -> Bool {
     let (holder, other) = (try schema.administration(), try schema.administration())
-    try holder.run("BEGIN", isKept: false)
+    try holder.run("BEGIN", isPrepared: false)
     return try whileSaveWaits(for: holder) { _ in try lock(keys[1], in: other, waits: false) == 1 }
   }
 
@@ -90,9 +90,9 @@ import Testing
 
   @Test func `a deadlock of a save is noted, and the save is repeated`() throws {
     let holder = try schema.administration()
-    try holder.run("BEGIN", isKept: false)
+    try holder.run("BEGIN", isPrepared: false)
     // The server ends the transaction that looks for a deadlock first.
-    try holder.run("SET LOCAL deadlock_timeout = '1h'", isKept: false)
+    try holder.run("SET LOCAL deadlock_timeout = '1h'", isPrepared: false)
     let count = try whileSaveWaits(for: holder) { try lock(keys[1], in: $0, waits: true) }
     #expect(count == 1)
     #expect(store.pool.saveLocking.isRequired)

@@ -33,14 +33,14 @@ import Testing
   /// Expects that a transaction of the other program, with a statement, keeps the store from being opened until the
   /// transaction ends.
   private func expectRefusal(during statement: SQLFragment) throws {
-    _ = try other.run(["BEGIN", statement], isKept: false)
+    _ = try other.run(["BEGIN", statement], isPrepared: false)
     let error = #expect(throws: CoherenceError.self) { try openExtended() }
     #expect(error?.code == .storeBusy)
     #expect(error?.isRetryable == true)
     #expect(error?.message.contains("'\(PostgreSQLOption.schemaLockTimeout)'") == true)
     #expect(error?.message.contains("'\(schema.name)'") == true)
     #expect((error?.underlying as? PostgreSQLFailure)?.sqlState == "55P03")
-    try other.run("ROLLBACK", isKept: false)
+    try other.run("ROLLBACK", isPrepared: false)
     try openExtended().close()
   }
 
@@ -55,10 +55,10 @@ import Testing
   @Test func `a store that needs no change is opened while another program changes the schema`() throws {
     // The opening removes the row.
     try other.insertExpiredCommit()
-    _ = try other.run(["BEGIN", schemaLock], isKept: false)
+    _ = try other.run(["BEGIN", schemaLock], isPrepared: false)
     let store = try schema.open(PeopleModel.make(), options: [PostgreSQLOption.schemaLockTimeout: 0.05])
     try store.insert("Person")
-    try other.run("ROLLBACK", isKept: false)
+    try other.run("ROLLBACK", isPrepared: false)
   }
 
   /// The statement with which a program begins to change the schema.

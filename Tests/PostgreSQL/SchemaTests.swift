@@ -42,7 +42,7 @@ import Testing
   @Test func `a schema with tables of another program is refused`() throws {
     _ = try schema.administration().run(
       ["CREATE SCHEMA \(name: schema.name)", "CREATE TABLE \(name: schema.name).\(name: "Person") (a integer)"],
-      isKept: false)
+      isPrepared: false)
     let error = #expect(throws: CoherenceError.self) { try schema.open(PeopleModel.make()) }
     #expect(error?.code == .notADatabase)
     #expect(try PostgreSQLStoreFactory().metadata(schema.environment(PeopleModel.make())) == nil)
@@ -55,7 +55,7 @@ import Testing
     store.close()
     let place = try PostgreSQLStoreFactory().setAside(schema.environment(model))
     let target = try #require(place.split(separator: "'").last.map(String.init))
-    defer { _ = try? schema.administration().run("DROP SCHEMA \(name: target) CASCADE", isKept: false) }
+    defer { _ = try? schema.administration().run("DROP SCHEMA \(name: target) CASCADE", isPrepared: false) }
     let fresh = try schema.open(model)
     #expect(fresh.identifier != store.identifier)
     #expect(try fresh.fetch("Person").isEmpty)
@@ -138,13 +138,13 @@ import Testing
     let rows = try (0..<2000).map { try store.row("Person", ["name": .string("\($0)")]) }
     try store.save(.insert(store.entity("Person"), rows))
     let administration = try schema.administration()
-    try administration.run("ANALYZE \(name: "Person")", isKept: false)
+    try administration.run("ANALYZE \(name: "Person")", isPrepared: false)
     for direction in [" NULLS FIRST", " DESC NULLS LAST"] as [SQLFragment] {
       let plan = try administration.run(
         """
         EXPLAIN SELECT \(name: "$id") FROM \(name: "Person") \
         ORDER BY \(name: "name")\(direction), \(name: "$id") LIMIT 3
-        """, isKept: false)
+        """, isPrepared: false)
       let lines = (0..<plan.rowCount).compactMap { plan.text($0, 0) }
       #expect(lines.contains { $0.contains("Index") })
     }

@@ -32,13 +32,13 @@ import Testing
     try store.insert("Person")
     let other = try schema.administration()
     _ = try other.run(
-      ["BEGIN", "UPDATE \(name: SQLSchema.keyTable) SET \(name: "next") = \(name: "next") + 1"], isKept: false)
+      ["BEGIN", "UPDATE \(name: SQLSchema.keyTable) SET \(name: "next") = \(name: "next") + 1"], isPrepared: false)
     // More keys than the store has reserved for the first record.
     let task = Task.detached(executorPreference: ThreadExecutor()) {
       try store.allocateKeys(1000, for: store.entity("Person")).count
     }
     while try !isBlocking(other) { await Task.yield() }
-    try other.run("COMMIT", isKept: false)
+    try other.run("COMMIT", isPrepared: false)
     let count = try await task.value
     #expect(count == 1000)
   }

@@ -32,7 +32,7 @@ import Testing
       """
       SELECT 1 FROM pg_catalog.pg_stat_activity \
       WHERE application_name = \(text: schema.name) AND query LIKE 'LISTEN%'
-      """, isKept: false
+      """, isPrepared: false
     ).rowCount
   }
 

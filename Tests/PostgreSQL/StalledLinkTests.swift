@@ -92,14 +92,14 @@ import Testing
     let probe = PostgreSQLProbe(options, logger: Logger(label: "test"))
     let administration = try schema.administration()
     let connection = try schema.administration()
-    _ = try administration.run(["BEGIN", "SELECT pg_catalog.pg_advisory_xact_lock(4711)"], isKept: false)
+    _ = try administration.run(["BEGIN", "SELECT pg_catalog.pg_advisory_xact_lock(4711)"], isPrepared: false)
     try connection.send(PostgreSQLText("SELECT pg_catalog.pg_advisory_lock(4711)"))
     try connection.synchronize()
     while try administration.run("SELECT 1 FROM pg_catalog.pg_locks WHERE NOT granted AND objid = 4711").rowCount == 0 {
       await Task.yield()
     }
     #expect(probe.endIfStalled(connection.process, on: connection.host))
-    try administration.run("ROLLBACK", isKept: false)
+    try administration.run("ROLLBACK", isPrepared: false)
     _ = try connection.receive()
     try connection.discardResponses()
     // A process is not ended right after its response.

@@ -92,7 +92,7 @@ import Testing
       [
         "SET lock_timeout = '30s'", "BEGIN",
         "LOCK TABLE \(name: schema.name).\(name: "Person") IN ACCESS EXCLUSIVE MODE", "ROLLBACK",
-      ], isKept: false)
+      ], isPrepared: false)
   }
 
   @Test(arguments: [true, false])

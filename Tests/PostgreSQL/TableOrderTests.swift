@@ -66,7 +66,7 @@ import Testing
   private func perform(_ write: Write) throws {
     switch write {
     case .insert, .insertedMember:
-      // Nobody counts an account's notes, so that the insert of a note is the first statement.
+      // No rule limits the number of an account's notes, so that the insert of a note is the first statement.
       try inContext { context in
         let account = try Self.account(context)
         let member = try context.insertNewObject(forEntityName: write == .insert ? "Note" : "Voucher")
@@ -106,13 +106,13 @@ import Testing
         """
         SELECT l.pid::int8 FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid) \
         WHERE a.application_name = \(text: schema.name) AND l.locktype = 'relation' AND NOT l.granted
-        """, isKept: false)
+        """, isPrepared: false)
       guard waiting.rowCount == 1, let pid = waiting.int(0, 0) else { continue }
       let locks = try session.run(
         """
         SELECT c.relname || ' ' || l.mode FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_class c ON c.oid = l.relation \
         WHERE l.pid = \(key: pid) AND l.granted AND l.mode <> 'AccessShareLock' AND c.relname NOT LIKE '$%'
-        """, isKept: false)
+        """, isPrepared: false)
       return (0..<locks.rowCount).map { locks.text($0, 0) ?? "" }
     }
   }
@@ -120,8 +120,8 @@ import Testing
   @Test(arguments: Write.allCases)
   func `a transaction that waits for its first table has no lock on records`(_ write: Write) throws {
     let other = try schema.administration()
-    try other.run("BEGIN", isKept: false)
-    try other.run("LOCK TABLE \(name: "Account") IN SHARE MODE", isKept: false)
+    try other.run("BEGIN", isPrepared: false)
+    try other.run("LOCK TABLE \(name: "Account") IN SHARE MODE", isPrepared: false)
     let ended = DispatchSemaphore(value: 0)
     let outcome = Locked<Result<Void, any Error>?>(nil)
     Thread.detachNewThread {
@@ -130,7 +130,7 @@ import Testing
       ended.signal()
     }
     let locks = try locksOfWaiting(try schema.administration())
-    try other.run("ROLLBACK", isKept: false)
+    try other.run("ROLLBACK", isPrepared: false)
     ended.wait()
     #expect(locks == [])
     try #require(outcome.withLock { $0 }).get()

@@ -37,7 +37,7 @@ final class TemporarySchema: Sendable {
   deinit {
     // A transaction that a faulty store leaves open must not keep the other tests waiting.
     let statements: [SQLFragment] = ["SET lock_timeout = '20s'", "DROP SCHEMA IF EXISTS \(name: name) CASCADE"]
-    _ = try? administration().run(statements, isKept: false)
+    _ = try? administration().run(statements, isPrepared: false)
   }
 
   /// A connection to look at the database without the store.
@@ -89,6 +89,6 @@ extension TemporarySchema {
       """
       SELECT pg_catalog.pg_terminate_backend(pid, 5000) FROM pg_catalog.pg_stat_activity \
       WHERE application_name = \(text: name)
-      """, isKept: false)
+      """, isPrepared: false)
   }
 }

@@ -44,6 +44,28 @@ import Testing
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `a second save succeeds after another program has inserted a record with a reserved key`(
+    backend: Backend
+  ) throws {
+    let stack = try LoggedStore(backend, PeopleModel.make())
+    defer { stack.close() }
+    let reserved = try stack.store.insert("Person", ["name": .string("a")])
+    let taken = try stack.store.row("Person", ["name": .string("b")], key: reserved.key + 1)
+    try stack.store.save(.insert(taken.entity, [taken]))
+    let context = stack.context()
+    try context.performAndWait {
+      let person = try context.insertNewObject(forEntityName: "Person")
+      try person.setValue("c", for: "name")
+      let error = #expect(throws: CoherenceError.self) { try context.save() }
+      #expect(error?.code == .uniquenessViolated && error?.objectIDs == [person.objectID])
+      try context.save()
+      #expect(!context.hasChanges)
+    }
+    let names = Set(try stack.store.fetch("Person").map { $0["name"] })
+    #expect(names == [.string("a"), .string("b"), .string("c")])
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `a save compares versions before it checks unique values`(backend: Backend) throws {
     try opened(backend) { store in
       let one = try store.insert("Person", ["email": .string("taken")])

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceSQL
 @testable import CoherenceSQLite
+import Dispatch
 import TestSupport
 import Testing
 
@@ -40,5 +41,24 @@ import Testing
     let third = try place.open(model, options: [SQLiteOption.synchronous: "normal"])
     #expect(try setting(of: third) == [2])
     #expect(try setting(of: strict) == [2])
+  }
+
+  @Test func `a thread that excludes other writers opens the file while another thread waits with a stricter option`()
+    throws
+  {
+    let lax: [String: OptionValue] = [SQLiteOption.synchronous: "off"]
+    let store = try #require(try place.open(model, options: lax) as? SQLiteStore)
+    let strict = place.environment(model)
+    let hasOpened = DispatchSemaphore(value: 0)
+    try store.excludingWriters {
+      DispatchQueue.global().async {
+        _ = try? SQLiteStoreFactory().open(strict)
+        hasOpened.signal()
+      }
+      // The other thread begins to wait during one of these openings.
+      for _ in 0..<100 { try place.open(model, options: lax).close() }
+    }
+    hasOpened.wait()
+    #expect(try setting(of: store) == [2])
   }
 }

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 import CoherenceSQLite
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -118,6 +119,56 @@ import Testing
     let following = try blocks.take(1, of: root) { reserve($0) }
     let keys = Array(earlier) + later + Array(following)
     #expect(keys.count == 3 && keys == keys.sorted() && Set(keys).count == 3)
+  }
+
+  @Test func `keys ascend although the keys of a later reservation are discarded before an earlier one arrives`() throws
+  {
+    let root = store.entity("Person")
+    let blocks = KeyBlocks()
+    var next: Int64 = 1
+    func reserve(_ count: Int) -> Range<Int64> {
+      defer { next += Int64(count) }
+      return next..<(next + Int64(count))
+    }
+    var later: [Int64] = []
+    let earlier = try blocks.take(1, of: root) { count in
+      let reserved = reserve(count)
+      later += try blocks.take(1, of: root) { reserve($0) }
+      blocks.discard(of: root)
+      return reserved
+    }
+    let following = try blocks.take(1, of: root) { reserve($0) }
+    let keys = Array(earlier) + later + Array(following)
+    #expect(keys.count == 3 && keys == keys.sorted() && Set(keys).count == 3)
+  }
+
+  @Test func `the keys of each of several threads that take keys at once ascend`() {
+    let root = store.entity("Person")
+    let blocks = KeyBlocks()
+    let nextKey = Mutex<Int64>(1)
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      var last: Int64 = 0
+      for round in 0..<2_000 {
+        // A request that finds too few keys leaves them in the block for a smaller request.
+        let count = 1 + (round * 7 + thread * 13) % 40
+        do {
+          let keys = try blocks.take(count, of: root) { number in
+            nextKey.withLock { next -> Range<Int64> in
+              defer { next += Int64(number) }
+              return next..<(next + Int64(number))
+            }
+          }
+          if keys.count != count || keys.lowerBound <= last {
+            failures.withLock { $0.append("\(thread): \(keys) after \(last)") }
+          }
+          last = keys.upperBound - 1
+        } catch {
+          failures.withLock { $0.append("\(thread): \(error)") }
+        }
+      }
+    }
+    #expect(failures.withLock { $0 } == [])
   }
 
   @Test func `a batch update raises versions and returns identifiers`() throws {

@@ -74,6 +74,50 @@ import Testing
     #expect(try place.open(model()).fetch("Thing").map { $0["size"] } == [.int(7)])
   }
 
+  @Test func `a migration that fails leaves no copy`() throws {
+    try fill()
+    let failing = try ManagedObjectModel(name: "Things") {
+      Entity("Thing") {
+        Attribute("name", .int64, converting: { _ in throw CoherenceError(.invalidValue, "A name is no number.") })
+        Attribute("size", .string, optional: true)
+      }
+    }
+    #expect(throws: CoherenceError.self) { try place.open(failing, options: allowed) }
+    #expect(try backups.isEmpty)
+    #expect(try place.open(model()).fetch("Thing").map { $0["size"] } == [.int(7)])
+  }
+
+  @Test func `a migration whose commit is refused leaves no copy`() throws {
+    try fill()
+    let queue = try DatabaseQueue(path: place.path)
+    try queue.write { database in
+      // The migration records its model, and thereby inserts a reference that only the commit checks.
+      try database.execute(
+        sql: """
+          CREATE TABLE "targets" ("id" INTEGER PRIMARY KEY);
+          CREATE TABLE "references" ("id" INTEGER REFERENCES "targets" ("id") DEFERRABLE INITIALLY DEFERRED);
+          CREATE TRIGGER "refuse" AFTER UPDATE ON "$coherence" BEGIN INSERT INTO "references" VALUES (1); END
+          """)
+    }
+    try queue.close()
+    let error = #expect(throws: CoherenceError.self) { try place.open(model(.string), options: allowed) }
+    #expect(error?.code == .danglingReference)
+    #expect(try backups.isEmpty)
+    #expect(try place.open(model()).fetch("Thing").map { $0["size"] } == [.int(7)])
+  }
+
+  @Test func `the copies that killed programs left unfinished are removed before the next copy`() throws {
+    try fill()
+    let left = place.path + ".20260131T101112Z.backup-unfinished"
+    let others = [place.path + ".old.20260131T101112Z.backup-unfinished", place.path + ".20260131T101112Z.backup"]
+    for path in [left] + others { #expect(FileManager.default.createFile(atPath: path, contents: Data("x".utf8))) }
+    let store = try place.open(model(.string), options: allowed)
+    #expect(try store.fetch("Thing").map { $0["size"] } == [.null])
+    #expect(!FileManager.default.fileExists(atPath: left))
+    #expect(others.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+    #expect(try backups.count == 3)
+  }
+
   @Test func `a store without a possible copy keeps its values`() throws {
     try fill()
     // Every name that a copy could have is longer than a file's name may be.

@@ -2,8 +2,8 @@ package import CoherenceCore
 
 /// A piece of SQL: text, names and values, kept apart until a dialect renders them.
 ///
-/// Values are never text. A fragment is written as a string literal, in which only names, values and other fragments
-/// can be interpolated:
+/// Values of records are never text. A fragment is written as a string literal, in which only names, values, numbers of
+/// the program and other fragments can be interpolated:
 ///
 /// ```swift
 /// let fragment: SQLFragment = "SELECT \(name: column) FROM \(name: table) WHERE \(name: "$id") = \(key: 7)"
@@ -26,7 +26,7 @@ package struct SQLFragment: Sendable {
   package init(_ segment: Segment) { segments = [segment] }
 
   package static func name(_ name: String) -> SQLFragment { SQLFragment(.name(name)) }
-  /// A column of an aliased table.
+  /// A column of a table, by the alias of the table, or by the table's name if it has no alias.
   package static func column(_ name: String, of alias: String) -> SQLFragment { "\(name: alias).\(name: name)" }
   package static func value(_ value: AttributeValue, _ storage: StorageType) -> SQLFragment {
     SQLFragment(.value(value, storage))
@@ -62,7 +62,7 @@ extension SQLFragment: ExpressibleByStringInterpolation {
   package init(stringLiteral value: String) { segments = value.isEmpty ? [] : [.text(value)] }
   package init(stringInterpolation: StringInterpolation) { segments = stringInterpolation.segments }
 
-  /// Takes names, values and fragments. A plain string cannot be interpolated.
+  /// Takes names, values, numbers and fragments. A plain string cannot be interpolated.
   package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var segments: [Segment] = []
 

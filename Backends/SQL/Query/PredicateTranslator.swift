@@ -135,8 +135,10 @@ struct PredicateTranslator {
     of attribute: AttributeDescription, in column: String, _ alias: String, of entity: EntityDescription
   ) -> SQLFragment {
     let column = SQLFragment.column(column, of: alias)
-    guard !attribute.defaultValue.isNull, !entity.isKind(of: attribute.entity) else { return column }
-    let names = attribute.entity.concreteEntities.map { AttributeValue.string($0.name) }
+    guard !attribute.defaultValue.isNull, !entity.isKind(of: attribute.entity),
+      let table = schema.table(for: attribute.entity)
+    else { return column }
+    let names = table.recordNames(of: attribute.entity).map(AttributeValue.string)
     let isOfEntity: SQLFragment = "\(.column(SQLTable.entity, of: alias)) \(list: names, as: .string)"
     return dialect.collated("CASE WHEN \(isOfEntity) THEN \(column) END", as: attribute.type.storage)
   }

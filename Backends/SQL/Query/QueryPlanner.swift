@@ -153,14 +153,15 @@ package struct QueryPlanner: Sendable {
     return filter
   }
 
-  /// The condition for the entities of a query, unless its table has no others.
+  /// The condition for the entities of a query. A query for all records of a hierarchy has none: the records of an
+  /// entity that a newer model adds are records of the root too.
   private func entityCondition(_ query: StoreQuery, in table: SQLTable, alias: String) -> [SQLFragment] {
     let entities = query.entities
-    if entities.count == table.root.concreteEntities.count { return [] }
+    if query.entity === table.root, entities.count == table.root.concreteEntities.count { return [] }
     if entities.isEmpty { return [dialect.boolean(false)] }
     let column = SQLFragment.column(SQLTable.entity, of: alias)
-    if entities.count == 1 { return ["\(column) = \(text: entities[0].name)"] }
-    return ["\(column) \(list: entities.map { .string($0.name) }, as: .string)"]
+    if entities.count == 1 { return ["\(column) = \(text: table.recordName(of: entities[0]))"] }
+    return ["\(column) \(list: entities.map { .string(table.recordName(of: $0)) }, as: .string)"]
   }
 
   /// The terms for the ORDER BY clause; `nil` for a sort key without an exact translation.

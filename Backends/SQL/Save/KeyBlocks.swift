@@ -26,23 +26,24 @@ package final class KeyBlocks: Sendable {
     _ count: Int, of root: EntityDescription, allocate: (Int) throws -> Range<Int64>
   ) throws -> Range<Int64> {
     let root = ObjectIdentifier(root)
-    let size = blocks.withLock { blocks in
-      let block = blocks[root] ?? Block()
-      return block.keys.count < count ? max(count, block.size) : 0
+    while true {
+      let size = blocks.withLock { blocks in
+        let block = blocks[root] ?? Block()
+        return block.keys.count < count ? max(count, block.size) : 0
+      }
+      // The reservation runs without the lock, because it waits for a round trip, or for the writer of the file, which
+      // may call this function.
+      let fresh = size > 0 ? try allocate(size) : 0..<0
+      if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
+        return taken
+      }
+      // Other threads have taken the keys of the block since the look at it. New keys must go through the block, whose
+      // lower keys a later caller would get otherwise.
     }
-    // The reservation runs without the lock, because it waits for a round trip, or for the writer of the file, which
-    // may call this function.
-    let fresh = size > 0 ? try allocate(size) : 0..<0
-    if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
-      return taken
-    }
-    // Other threads have taken the keys of the block, or the new keys, since the first look at the block.
-    let reserved = try allocate(max(count, size))
-    return reserved.lowerBound..<(reserved.lowerBound + Int64(count))
   }
 
-  /// Adds newly reserved keys to a block, and takes keys out of it. Returns `nil` when the block has too few. A block
-  /// is one range, so its former keys, which are too few, are dropped unless the new ones follow them directly.
+  /// Adds newly reserved keys to a block, and takes keys out of it. Returns `nil` when there are no new keys and the
+  /// block has too few. A block is one range, so its former keys are dropped unless the new ones follow them directly.
   private static func take(_ count: Int, from block: inout Block, adding fresh: Range<Int64>) -> Range<Int64>? {
     if !fresh.isEmpty {
       // A later reservation has arrived first. The lower keys serve this caller alone, because keys after those of the
@@ -61,5 +62,12 @@ package final class KeyBlocks: Sendable {
   }
 
   /// Discards the reserved keys of a hierarchy, because another writer used keys without allocating them.
-  package func discard(of root: EntityDescription) { blocks.withLock { $0[ObjectIdentifier(root)]?.keys = 0..<0 } }
+  package func discard(of root: EntityDescription) {
+    let root = ObjectIdentifier(root)
+    blocks.withLock { blocks in
+      guard let end = blocks[root]?.keys.upperBound else { return }
+      // The end stays, so that an earlier reservation that arrives now gives later records no lower keys.
+      blocks[root]?.keys = end..<end
+    }
+  }
 }

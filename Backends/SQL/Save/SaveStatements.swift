@@ -15,7 +15,7 @@ package enum SaveParameter: Sendable {
   case version
   /// The version that the store must have.
   case baseVersion
-  /// The name of the row's entity.
+  /// The name of the row's entity in records.
   case entity
   /// The row's value in a slot.
   case slot(Int, StorageType)

@@ -10,7 +10,7 @@ package struct UniqueValues {
   /// Returns `nil` if the index is not unique, does not include the row, or does not compare it because a value is
   /// missing.
   package init?(of row: Row, in index: SQLIndex, of table: SQLTable) {
-    guard index.isUnique, index.entities?.contains(row.entity.name) != false else { return nil }
+    guard index.isUnique, index.entities?.contains(table.recordName(of: row.entity)) != false else { return nil }
     self.row = row
     self.table = table
     self.index = index
@@ -46,7 +46,7 @@ package struct UniqueValues {
 
   private func isEqual(_ other: Row) -> Bool {
     other.id != row.id && other.entity.root === row.entity.root
-      && index.entities?.contains(other.entity.name) != false
+      && index.entities?.contains(table.recordName(of: other.entity)) != false
       && index.columnValues(of: other, in: table).map(\.value) == columnValues.map(\.value)
   }
 

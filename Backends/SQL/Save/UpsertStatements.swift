@@ -5,6 +5,8 @@ package struct UpsertStatements: Sendable {
   private let dialect: any SQLDialect
   private let table: SQLTable
   private let entity: EntityDescription
+  /// The name of the entity in the rows.
+  private let recordName: String
   /// The columns of the unique index, by which the engine finds the row to update.
   private let target: [String]
   private let compared: SlotSet
@@ -29,6 +31,7 @@ package struct UpsertStatements: Sendable {
     self.dialect = dialect
     self.table = table
     self.entity = entity
+    recordName = table.recordName(of: entity)
     self.compared = compared
     self.written = written
     target = index.columns
@@ -39,6 +42,16 @@ package struct UpsertStatements: Sendable {
     let columns = table.positions(of: entity).map { table.columns[$0] }
     return [(SQLTable.id, .id), (SQLTable.version, .version), (SQLTable.entity, .entity)]
       + columns.enumerated().map { ($1.name, .slot($0, $1.storage)) }
+  }
+
+  /// The value of a parameter in a row to insert, and its representation.
+  package func value(of parameter: SaveParameter, in row: Row) -> (AttributeValue, StorageType) {
+    switch parameter {
+    case .slot(let slot, let storage): (row[slot], storage)
+    case .version: (.int(row.version), .int64)
+    case .entity: (.string(recordName), .string)
+    default: (.int(row.key), .int64)
+    }
   }
 
   /// The statement, which returns the keys of the inserted and of the changed rows.
@@ -62,18 +75,6 @@ package struct UpsertStatements: Sendable {
       "\(pair(slot).stored) \(dialect.nullSafeDifferent) \(pair(slot).given)"
     }
     return "UPDATE SET \(set.joined(separator: ", ")) WHERE \(isDifferent.joined(separator: " OR "))"
-  }
-}
-
-extension SaveParameter {
-  /// The value of the parameter in a row to insert, and its representation.
-  package func value(of row: Row) -> (AttributeValue, StorageType) {
-    switch self {
-    case .slot(let slot, let storage): (row[slot], storage)
-    case .version: (.int(row.version), .int64)
-    case .entity: (.string(row.entity.name), .string)
-    default: (.int(row.key), .int64)
-    }
   }
 }
 

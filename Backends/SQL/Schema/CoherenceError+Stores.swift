@@ -24,7 +24,8 @@ extension CoherenceError {
 
   /// The sentence of a save that inserts a record with a key of another record.
   package static func takenKeyMessage(of entity: EntityDescription) -> String {
-    "A record of '\(entity.name)' has a key that is taken; insert it again."
+    "A new record of '\(entity.name)' has the key of a record that another program has inserted; save again. If the "
+      + "object has an obtained permanent identifier, insert another object instead."
   }
 
   /// The sentence of a violated reference for which the engine names neither the record nor the relationship.

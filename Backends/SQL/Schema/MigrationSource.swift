@@ -7,8 +7,6 @@ struct MigrationSource {
   /// The stored schema after the drops and conversions, to which the migration adds the missing parts. A converted
   /// column has its new name and type.
   let remaining: StoredSchema
-  /// The entities whose records have another name in the store.
-  let renames: [EntityRename]
   /// The parts to drop.
   let drops: SchemaDrops
   /// The columns to convert.

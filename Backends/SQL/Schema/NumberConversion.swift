@@ -13,7 +13,9 @@ struct NumberConversion: Sendable {
   private let target: StorageType
   private let fit: Fit
 
-  /// - Returns: `nil` for types between which no number keeps its value, or which are no numbers.
+  /// - Returns: `nil` if the engine does not convert between the types: for one type twice, for a type without numbers,
+  ///   and for pairs that need a conversion of the attribute, such as those from `decimal`, from `double` to `float`,
+  ///   and from `bool` to `double`.
   init?(from source: StorageType, to target: StorageType) {
     guard let fit = Self.fit(from: source, to: target) else { return nil }
     self.source = source

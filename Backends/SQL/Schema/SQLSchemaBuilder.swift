@@ -11,6 +11,8 @@ struct SQLSchemaBuilder {
   private var relations: SQLNames
   /// The names of the tables, by root.
   private var tableNames: [ObjectIdentifier: String] = [:]
+  /// The names of all entities in their records.
+  private var recordNames: [ObjectIdentifier: String] = [:]
 
   init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?, keepsRules: Bool) {
     self.keepsRules = keepsRules
@@ -30,6 +32,7 @@ struct SQLSchemaBuilder {
       tableNames[ObjectIdentifier(root)] =
         stored?.table(ofRoot: root.name)?.name ?? relations.allocate([root.name], key: root.name)
     }
+    nameEntities(of: roots)
     let links = environment.linkTables.map { links in
       let storedTable = stored?.linkTables.first { $0.links == links.name }
       return (links, storedTable, storedTable?.name ?? relations.allocate([links.name], key: links.name))
@@ -44,6 +47,26 @@ struct SQLSchemaBuilder {
     let tables = roots.map { table(for: $0) }
     return SQLSchema(
       tables: tables, linkTables: linkTables, leftOutReferences: leftOutReferences(besides: tables))
+  }
+
+  /// Chooses the names of entities in their records. A stored name stays. A new entity gets its own name, with a number
+  /// if the records of a renamed entity have that name.
+  private mutating func nameEntities(of roots: [EntityDescription]) {
+    let storedEntities = stored?.entitiesByName ?? [:]
+    var taken = Set(storedEntities.values.map(\.nameInRecords))
+    for entity in roots.flatMap(\.hierarchyByName) {
+      if let storedEntity = storedEntities[entity.name] {
+        recordNames[ObjectIdentifier(entity)] = storedEntity.nameInRecords
+        continue
+      }
+      var name = entity.name
+      var number = 2
+      while !taken.insert(name).inserted {
+        name = "\(entity.name)$\(number)"
+        number += 1
+      }
+      recordNames[ObjectIdentifier(entity)] = name
+    }
   }
 
   /// The references that the engine checks, and that the model leaves out or does not clear.
@@ -74,7 +97,7 @@ struct SQLSchemaBuilder {
     let indexes = indexes(of: root, table: name, columns: columns, storedTable)
     let entities = Set(root.hierarchy.map(\.name))
     return SQLTable(
-      root: root, name: name, columns: columns, indexes: indexes,
+      root: root, name: name, columns: columns, indexes: indexes, recordNames: recordNames,
       hasLeftOutEntities: storedTable?.entities.contains { !$0.isAbstract && !entities.contains($0.name) } ?? false)
   }
 
@@ -165,7 +188,8 @@ struct SQLSchemaBuilder {
       }
     }
     for entity in root.hierarchyByName {
-      let members = entity === root ? nil : entity.concreteEntities.map(\.name).sorted()
+      let members =
+        entity === root ? nil : entity.concreteEntities.map { recordNames[ObjectIdentifier($0)] ?? $0.name }.sorted()
       for properties in environment.ownConstraints(of: entity) {
         add(names(properties), isUnique: true, entities: members)
       }

@@ -6,7 +6,7 @@ package final class SQLTable: Sendable {
   package static let id = "$id"
   /// The version that optimistic locking compares.
   package static let version = "$version"
-  /// The name of the record's own entity.
+  /// The name of the record's own entity; see ``recordName(of:)``.
   package static let entity = "$entity"
 
   package let root: EntityDescription
@@ -18,13 +18,22 @@ package final class SQLTable: Sendable {
   private let positions: [ObjectIdentifier: [Int]]
 
   /// Whether the table can have rows of several entities, including entities that the model leaves out.
+  ///
+  /// A hierarchy with one concrete entity is among them: while its store is open, a program with a newer model may add
+  /// an entity beside the concrete one.
   package let isShared: Bool
+  /// The name of each entity of the hierarchy in its records.
+  private let recordNames: [ObjectIdentifier: String]
 
-  /// - Parameter hasLeftOutEntities: Whether the table may have records of entities that the model leaves out.
+  /// - Parameters:
+  ///   - recordNames: The name of each entity of the hierarchy in its records.
+  ///   - hasLeftOutEntities: Whether the table may have records of entities that the model leaves out.
   init(
-    root: EntityDescription, name: String, columns: [SQLColumn], indexes: [SQLIndex], hasLeftOutEntities: Bool
+    root: EntityDescription, name: String, columns: [SQLColumn], indexes: [SQLIndex],
+    recordNames: [ObjectIdentifier: String], hasLeftOutEntities: Bool
   ) {
-    isShared = root.concreteEntities.count > 1 || hasLeftOutEntities
+    isShared = root.hierarchy.count > 1 || hasLeftOutEntities
+    self.recordNames = recordNames
     self.root = root
     self.name = name
     self.columns = columns
@@ -37,6 +46,17 @@ package final class SQLTable: Sendable {
     }
     self.positions = positions
   }
+
+  /// The name of an entity of the hierarchy in its records. A model that renames the entity does not change the name.
+  package func recordName(of entity: EntityDescription) -> String {
+    recordNames[ObjectIdentifier(entity)] ?? entity.name
+  }
+
+  /// The names in records of an entity and its subentities, without abstract entities.
+  package func recordNames(of entity: EntityDescription) -> [String] { entity.concreteEntities.map(recordName) }
+
+  /// The name of the hierarchy in the table of keys.
+  package var keyName: String { recordName(of: root) }
 
   /// The positions in ``columns`` of an entity's slots, in slot order.
   package func positions(of entity: EntityDescription) -> [Int] { positions[ObjectIdentifier(entity)]! }
@@ -87,7 +107,7 @@ package struct SQLIndex: Sendable, Hashable, Codable {
   package var name: String
   package var columns: [String]
   package var isUnique: Bool
-  /// The names of the entities whose rows are in the index; `nil` for all rows.
+  /// The names in records of the entities whose rows are in the index; `nil` for all rows.
   package var entities: [String]?
 
   /// Whether two indexes have the same columns, uniqueness and entities, whatever their names.

@@ -21,13 +21,11 @@ package struct SchemaChange {
   private let before: StoreState?
   /// The stored schema under the model's names of entities and properties.
   private let namedSchema: StoredSchema
-  /// The entities whose records have another name in the store.
-  private let renames: [EntityRename]
   /// The age of the model in comparison with the models that opened the store.
   private let age: ModelAge
   /// Possible obstacles, to be looked up before the statements run.
   private var mismatches: [SchemaMismatch] = []
-  /// New attributes that may be renamed ones, to be looked up before the statements run.
+  /// Possible undeclared renames, to be looked up before the statements run.
   private var suspectedRenames: [SuspectedRename] = []
   /// Sentences about values that the program may miss.
   private var warnings: [String] = []
@@ -38,7 +36,8 @@ package struct SchemaChange {
   ///   - stored: The recorded state of the store; `nil` for a location without a store.
   ///   - location: The location of the store, for messages.
   ///   - elsewhere: The advice for opening another store beside this store, for messages.
-  /// - Throws: ``ErrorCode/incompatibleModel``.
+  /// - Throws: ``ErrorCode/incompatibleModel``; ``ErrorCode/limitExceeded`` for a table with too many columns;
+  ///   ``ErrorCode/notADatabase`` for a partial model at a location without a store.
   package init(
     from stored: StoreState?, to environment: StoreEnvironment, dialect: any SQLDialect, location: String,
     elsewhere: String
@@ -55,14 +54,11 @@ package struct SchemaChange {
         metadata: environment.freshMetadata(identifier: identifier),
         schema: StoredSchema.empty.merging(StoredSchema(schema)))
       namedSchema = .empty
-      renames = []
       age = .newest
       try checkColumns()
       return
     }
-    let renamed = stored.schema.renamed(for: environment)
-    namedSchema = renamed.schema
-    renames = renamed.renames
+    namedSchema = stored.schema.renamed(for: environment)
     try Self.checkIsRelated(environment, to: stored, as: namedSchema, location: location, elsewhere: elsewhere)
     let record = environment.modelRecord
     let isSame = stored.metadata.versionHashes == record.versionHashes
@@ -76,7 +72,7 @@ package struct SchemaChange {
       return
     }
     // The usual case: one program, whose model has not changed.
-    let differences = SchemaDifferences(from: namedSchema, to: schema, renaming: renames, age: age, dialect: dialect)
+    let differences = SchemaDifferences(from: namedSchema, to: schema, age: age, dialect: dialect)
     let lateRenames = age == .older ? [] : differences.lateRenames
     if isSame, stored.metadata.models.count == 1, lateRenames.isEmpty,
       namedSchema.merging(StoredSchema(schema)) == stored.schema
@@ -142,12 +138,12 @@ package struct SchemaChange {
     let conversions = mismatches.compactMap(\.conversion)
     var remaining = namedSchema.dropping(drops)
     // A dropped column may make way for that of a former name.
-    if !drops.columns.isEmpty { remaining = remaining.renamed(for: environment).schema }
+    if !drops.columns.isEmpty { remaining = remaining.renamed(for: environment) }
     remaining = remaining.converting(conversions, for: dialect)
     schema = SQLSchema(environment: environment, dialect: dialect, stored: remaining, keepsRules: age == .older)
     let migration = SchemaMigration(
       from: MigrationSource(
-        stored: namedSchema, remaining: remaining, renames: renames, drops: drops, conversions: conversions),
+        stored: namedSchema, remaining: remaining, drops: drops, conversions: conversions),
       to: schema, wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived, dialect: dialect)
     stages = migration.stages
     // A user without the right to change the store reads it without the completion.
@@ -156,61 +152,10 @@ package struct SchemaChange {
     state.schema = remaining.merging(StoredSchema(schema))
   }
 
-  // MARK: Refusals
-
-  /// Refuses a store with entities, none of which the model shares.
-  private static func checkIsRelated(
-    _ environment: StoreEnvironment, to stored: StoreState, as namedSchema: StoredSchema, location: String,
-    elsewhere: String
-  ) throws {
-    let names = stored.schema.tables.flatMap(\.entities).map(\.name).sorted()
-    guard !names.isEmpty, !environment.entities.contains(where: { namedSchema.shares($0) }) else { return }
-    let models = stored.metadata.lastModel.map { " \($0)" } ?? " another model"
-    throw CoherenceError(
-      .incompatibleModel,
-      "\(location) is the store of\(models), with the entities \(Self.list(names)); this model has none of them. "
-        + "\(elsewhere)")
-  }
-
-  private static func missing(at location: String) -> CoherenceError {
-    CoherenceError(
-      .notADatabase,
-      "\(location) has no store, and the option '\(StoreOption.partialModel)' makes none; check the location.")
-  }
-
-  /// The refusal of a model that needs a change which the environment does not allow.
-  private static func refusal(
-    _ stored: StoreMetadata, _ wanted: [String: String], _ environment: StoreEnvironment
-  ) -> CoherenceError {
-    if environment.isPartialModel {
-      let names = wanted.keys.filter { stored.versionHashes[$0] != wanted[$0] }.sorted()
-      return CoherenceError(
-        .incompatibleModel,
-        "The store does not have these entities as the model declares them: "
-          + "\(list(names.isEmpty ? wanted.keys.sorted() : names)). The option '\(StoreOption.partialModel)' changes "
-          + "no store; use the version of the program that the store was made with.")
-    }
-    let names = Set(stored.versionHashes.keys).union(wanted.keys)
-      .filter { stored.versionHashes[$0] != wanted[$0] }.sorted()
-    let advice =
-      environment.isReadOnly
-      ? "It was opened to read only; open it to write once, which adds what is missing and drops nothing."
-      : "The option '\(StoreOption.migrateAutomatically)' adds what is missing and drops nothing; set it, or open the "
-        + "store with its own model."
-    return CoherenceError(
-      .incompatibleModel, "The store differs from the model in: \(list(names)). \(advice)")
-  }
-
-  /// The first names of a list, and the number of the others.
-  private static func list(_ names: [String]) -> String {
-    names.count > 12
-      ? names.prefix(12).joined(separator: ", ") + " and \(names.count - 12) more" : names.joined(separator: ", ")
-  }
-
   // MARK: Losses
 
-  /// The tables whose content decides whether the change is possible. No other writer may change them before the
-  /// change.
+  /// The tables whose content decides whether the change has a loss or an obstacle. No other writer may change them
+  /// before the change. The tables of suspected renames are not among them: the change drops none of their values.
   package var countedTables: [String] { Set(mismatches.filter { $0.count != nil }.map(\.table)).sorted() }
 
   /// Counts the values and records that the change would drop. To be called in the transaction of the change, before
@@ -369,7 +314,7 @@ package struct SchemaChange {
     }
   }
 
-  /// The properties and entities of the store that the model leaves out.
+  /// The hierarchies of the store that the model leaves out, and the columns that it leaves out of its own hierarchies.
   private var leftOut: String {
     let tables = state.schema.tables.filter { table in !schema.tables.contains { $0.root.name == table.root } }
     let columns = schema.tables.flatMap { table in
@@ -377,24 +322,5 @@ package struct SchemaChange {
       return (state.schema.table(ofRoot: table.root.name)?.columns ?? []).filter { !keys.contains($0.key) }
     }
     return Self.list(tables.map(\.root) + columns.map { "\($0.entity).\($0.slot)" })
-  }
-}
-
-extension StoredSchema {
-  /// Whether the store has an entity: one of the name, with at least one property in common when both have any.
-  fileprivate func shares(_ entity: EntityDescription) -> Bool {
-    guard tables.contains(where: { $0.entities.contains { $0.name == entity.name } }) else { return false }
-    var stored: [String] = []
-    for column in tables.flatMap(\.columns) where column.entity == entity.name {
-      stored += [column.slot] + (column.formerSlots ?? [])
-    }
-    for relationship in relationships where relationship.entity == entity.name {
-      stored += [relationship.name] + (relationship.formerNames ?? [])
-    }
-    var own: [String] = []
-    for property in entity.properties where property.entity === entity {
-      own += [property.name] + property.formerNames
-    }
-    return stored.isEmpty || own.isEmpty || !Set(stored).isDisjoint(with: own)
   }
 }

@@ -22,13 +22,15 @@ package struct SchemaConstraint: Sendable {
     root = table.root
     let columns = index.columns.map { name in table.columns.first { $0.name == name } }
     propertyNames = zip(index.columns, columns).map { $1?.slot.name ?? $0 }
-    let entities = table.root.hierarchy
-    let entity = index.entities.flatMap { members in
-      entities.first { $0.concreteEntities.map(\.name).sorted() == members }
-    }
-    entityName = entity?.name ?? table.root.name
+    // An abstract entity and its only concrete subentity have indexes of the same records.
+    let owners: [EntityDescription] =
+      index.entities.map { members in
+        table.root.hierarchy.filter { table.recordNames(of: $0).sorted() == members }
+      } ?? [table.root]
+    entityName = owners.first?.name ?? table.root.name
     let names = propertyNames
-    isKey = entities.contains { $0.keyConstraint?.map(\.name) == names }
+    // Another entity may declare a constraint on the properties of this entity's key.
+    isKey = owners.contains { $0.keyConstraint?.map(\.name) == names }
   }
 
   // MARK: Duplicates

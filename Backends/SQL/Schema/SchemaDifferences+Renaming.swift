@@ -18,7 +18,7 @@ struct SuspectedRename: Sendable {
 }
 
 extension SchemaDifferences {
-  /// The new attributes that may be renamed ones, each with each left-out attribute of its type and entity.
+  /// The possible undeclared renames: each new attribute with each left-out attribute of its type and entity.
   var suspectedRenames: [SuspectedRename] {
     new.tables.flatMap { table -> [SuspectedRename] in
       guard let storedTable = old.table(ofRoot: table.root.name) else { return [] }

@@ -9,21 +9,15 @@ struct SchemaDifferences {
   /// Whether a program has opened the store with the model before. Missing values, which another program may have left,
   /// then do not refuse the model.
   private let isKnownModel: Bool
-  private let renames: [EntityRename]
   private let dialect: any SQLDialect
   /// Whether values may be converted to another type. `false` for a model older than the store.
   private let converts: Bool
 
-  /// - Parameters:
-  ///   - renames: The entities whose records still have a former name when they are counted.
-  ///   - age: The age of the model in comparison with the models that opened the store.
-  init(
-    from old: StoredSchema, to new: SQLSchema, renaming renames: [EntityRename], age: ModelAge, dialect: any SQLDialect
-  ) {
+  /// - Parameter age: The age of the model in comparison with the models that opened the store.
+  init(from old: StoredSchema, to new: SQLSchema, age: ModelAge, dialect: any SQLDialect) {
     isKnownModel = age != .unseen
     converts = age != .older
     self.dialect = dialect
-    self.renames = renames
     self.old = old
     self.new = new
   }
@@ -172,48 +166,66 @@ struct SchemaDifferences {
       drops: SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)]))
   }
 
-  /// Counts the records of entities, those with a former name included.
+  /// Counts the records of entities.
   func records(of entities: [String], in table: String) -> SQLFragment {
-    let former = renames.filter { $0.table == table && entities.contains($0.name) }.map(\.former)
-    return """
-      SELECT COUNT(*) FROM \(name: table) \
-      WHERE \(name: SQLTable.entity) \(list: (entities + former).map(AttributeValue.string), as: .string)
-      """
+    """
+    SELECT COUNT(*) FROM \(name: table) \
+    WHERE \(name: SQLTable.entity) \(list: old.recordNames(of: entities).map(AttributeValue.string), as: .string)
+    """
   }
 
   // MARK: Relationships
 
-  /// Relationships that became to-one or to-many, lead to another entity, or have an inverse of another kind.
   private var relationshipMismatches: [SchemaMismatch] {
+    let changed = changedRelationships
+    let keys = Set(changed.map { SQLColumn.Key(entity: $0.stored.entity, slot: $0.stored.name) })
+    return changed.compactMap { mismatch($0.sentence, of: $0.stored, besides: keys) } + renamedLinks
+  }
+
+  /// A stored relationship that has another form in the model.
+  private struct ChangedRelationship {
+    let stored: StoredSchema.Relationship
+    /// The difference.
+    let sentence: String
+  }
+
+  /// Relationships that became to-one or to-many, lead to another entity, or have an inverse of another kind.
+  private var changedRelationships: [ChangedRelationship] {
     struct Name: Hashable {
       let entity: String
       let name: String
     }
     let before = Dictionary(
       old.relationships.map { (Name(entity: $0.entity, name: $0.name), $0) }, uniquingKeysWith: { first, _ in first })
-    return StoredSchema(new).relationships.compactMap { wanted in
-      guard let stored = before[Name(entity: wanted.entity, name: wanted.name)] else { return nil }
-      let path = "'\(wanted.entity).\(wanted.name)'"
-      if stored.isToMany != wanted.isToMany {
-        return mismatch(
-          "\(path) is to-\(stored.isToMany ? "many" : "one") in the store and "
-            + "to-\(wanted.isToMany ? "many" : "one") in the model.", of: stored)
-      }
-      if stored.destination != wanted.destination {
-        return mismatch(
-          "\(path) leads to '\(stored.destination)' in the store and to '\(wanted.destination)' in the model.",
-          of: stored)
-      }
-      if stored.storage != wanted.storage {
-        return mismatch("The inverse of \(path) is of another kind in the store than in the model.", of: stored)
-      }
-      return nil
-    } + renamedLinks
+    return StoredSchema(new).relationships.compactMap { wanted -> ChangedRelationship? in
+      guard let stored = before[Name(entity: wanted.entity, name: wanted.name)],
+        let difference = Self.difference(of: wanted, from: stored)
+      else { return nil }
+      return ChangedRelationship(stored: stored, sentence: difference)
+    }
   }
 
-  /// The loss that another form of a relationship causes. The values of a relationship that its inverse stores are a
-  /// loss of the inverse.
-  private func mismatch(_ sentence: String, of stored: StoredSchema.Relationship) -> SchemaMismatch {
+  private static func difference(
+    of wanted: StoredSchema.Relationship, from stored: StoredSchema.Relationship
+  ) -> String? {
+    let path = "'\(wanted.entity).\(wanted.name)'"
+    if stored.isToMany != wanted.isToMany {
+      return "\(path) is to-\(stored.isToMany ? "many" : "one") in the store and "
+        + "to-\(wanted.isToMany ? "many" : "one") in the model."
+    }
+    if stored.destination != wanted.destination {
+      return "\(path) leads to '\(stored.destination)' in the store and to '\(wanted.destination)' in the model."
+    }
+    return stored.storage != wanted.storage
+      ? "The inverse of \(path) is of another kind in the store than in the model." : nil
+  }
+
+  /// The loss that another form of a relationship causes; `nil` if the loss is that of the inverse.
+  ///
+  /// - Parameter changed: The relationships with another form.
+  private func mismatch(
+    _ sentence: String, of stored: StoredSchema.Relationship, besides changed: Set<SQLColumn.Key>
+  ) -> SchemaMismatch? {
     let path = "\(stored.entity).\(stored.name)"
     let table = old.tables.first { $0.entities.contains { $0.name == stored.entity } }
     let key = SQLColumn.Key(entity: stored.entity, slot: stored.name)
@@ -222,7 +234,20 @@ struct SchemaDifferences {
     }
     let links = old.linkTables.first { $0.links.split(separator: "-").contains(Substring(path)) }
     if stored.storage == "links", let links { return loss(sentence, of: links) }
-    return .obstacle(sentence, in: table?.name ?? stored.entity)
+    guard stored.storage == "inverse",
+      let members = old.tables.first(where: { $0.entities.contains { $0.name == stored.destination } })
+    else { return .obstacle(sentence, in: table?.name ?? stored.entity) }
+    // The stored schema does not name the inverse. An inverse with another form is a loss of its own.
+    let columns = members.columns.filter { column in
+      guard column.type == "reference", !changed.contains(column.key) else { return false }
+      let relationship = old.relationships.first { $0.entity == column.entity && $0.name == column.slot }
+      guard let table, let relationship else { return true }
+      return table.entities.contains { $0.name == relationship.destination }
+    }
+    if columns.isEmpty { return nil }
+    let counts = columns.map { "(SELECT COUNT(\(name: $0.name)) FROM \(name: members.name))" as SQLFragment }
+    let total: SQLFragment = "SELECT \(counts.joined(separator: " + "))"
+    return .obstacle(sentence, in: members.name, count: total)
   }
 
   private func loss(_ sentence: String, of links: StoredSchema.LinkTable) -> SchemaMismatch {

@@ -2,15 +2,17 @@ import CoherenceCore
 
 /// The migration of a store's schema to a model: statements to run in one transaction.
 ///
-/// Tables and columns that the model leaves out stay. Dropped are only parts that the model has in another form, after
-/// ``SchemaChange/resolve(_:)`` has counted their values: the parts are empty, or the user allows the loss.
+/// Tables and columns that the model leaves out stay. Dropped are only the parts that ``SchemaDrops`` names, after
+/// ``SchemaChange/resolve(_:)`` has counted their values: parts that the model has in another form, and records of
+/// entities that the model leaves out of a hierarchy. The parts are empty, or the user allows the loss.
 package struct SchemaMigration: Sendable {
   /// The stages before the statements: conversions, each with the statements that precede it.
   package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
   /// The statements to run after ``statements``, by a user with the right to change the store. They correct records of
-  /// programs with another model: they fill in required values, and replace former names of entities.
+  /// programs with another model: they fill in required values, and replace former names of entities that earlier
+  /// versions of the framework left.
   private(set) var completion: [SQLFragment] = []
   /// The unique indexes of existing tables, to be made after all statements and a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
@@ -57,8 +59,7 @@ package struct SchemaMigration: Sendable {
     drops = source.drops
     let changed = source.conversions.filter { !$0.isIdentity(in: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
-    statements = source.renames.flatMap { $0.statements(in: old, schemaStatements) }
-    if wasOpenedByOtherModel { completion = EntityRename.renamesOfRecordsWithFormerNames(in: old, schemaStatements) }
+    if wasOpenedByOtherModel { completion = old.renamesOfRecordsWithFormerNames() }
     dropIndexes(of: old)
     drop(from: old)
     for conversion in changed { convert(conversion, in: old) }
@@ -71,7 +72,8 @@ package struct SchemaMigration: Sendable {
 
   // MARK: Adding
 
-  /// Creates the tables and link tables that the store does not have.
+  /// Creates the tables and link tables that the store does not have, with their constraints, and in an empty store
+  /// also the indexes of the tables. In an existing store `createIndexes` creates the indexes.
   private mutating func createTables(missingIn remaining: StoredSchema?) {
     let tables = new.tables.filter { remaining?.table(ofRoot: $0.root.name) == nil }
     statements += tables.map { schemaStatements.create($0) }
@@ -130,7 +132,7 @@ package struct SchemaMigration: Sendable {
 
   /// The statement that gives the default to the records without a value; `nil` when no entity has such records.
   private func fill(_ column: SQLColumn, of table: SQLTable) -> SQLFragment? {
-    let entities = column.slot.entity.concreteEntities.map { AttributeValue.string($0.name) }
+    let entities = table.recordNames(of: column.slot.entity).map(AttributeValue.string)
     guard !entities.isEmpty else { return nil }
     return """
       UPDATE \(name: table.name) SET \(name: column.name) = \(value: column.defaultValue, as: column.storage) \
@@ -152,7 +154,7 @@ package struct SchemaMigration: Sendable {
         else { continue }
         let step = ConversionStep(
           table: table.name, column: column, former: source.name, storage: source.storage,
-          entities: attribute.entity.concreteEntities.map(\.name), conversion: { derivation.value(from: $0) })
+          entities: table.recordNames(of: attribute.entity), conversion: { derivation.value(from: $0) })
         stages.append(SchemaStage(statements: statements, conversion: step))
         statements = []
       }
@@ -170,7 +172,7 @@ package struct SchemaMigration: Sendable {
           storedTable.column(column.key) == nil || isRederived(derivation),
           let value = try? expression.value(of: derivation, owner: table.name)
         else { continue }
-        let entities = attribute.entity.concreteEntities.map { AttributeValue.string($0.name) }
+        let entities = table.recordNames(of: attribute.entity).map(AttributeValue.string)
         statements.append(
           """
           UPDATE \(name: table.name) SET \(name: column.name) = \(value) \
@@ -194,6 +196,7 @@ package struct SchemaMigration: Sendable {
       let column = table.columns.first(where: { $0.key == conversion.key }),
       let former = old.table(ofRoot: conversion.root)?.column(conversion.key)?.name
     else { return }
+    let entities = old.recordNames(of: conversion.entities)
     statements.append(schemaStatements.add(column, to: table))
     switch conversion.method {
     case .numbers(let numbers):
@@ -201,12 +204,11 @@ package struct SchemaMigration: Sendable {
       statements.append(
         """
         UPDATE \(name: table.name) SET \(name: column.name) = \(value) \
-        WHERE \(name: SQLTable.entity) \(list: conversion.entities.map(AttributeValue.string), as: .string)
+        WHERE \(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string)
         """)
     case .custom(let rule, let storage):
       let step = ConversionStep(
-        table: table.name, column: column, former: former, storage: storage, entities: conversion.entities,
-        conversion: rule)
+        table: table.name, column: column, former: former, storage: storage, entities: entities, conversion: rule)
       stages.append(SchemaStage(statements: statements, conversion: step))
       statements = []
     }
@@ -231,9 +233,8 @@ package struct SchemaMigration: Sendable {
 
   /// Deletes the records of entities that share their table with others, and the references to them.
   private mutating func deleteRecords(of entities: [String], from table: StoredSchema.Table, _ old: StoredSchema) {
-    let isOfDroppedEntity: SQLFragment = """
-      \(name: SQLTable.entity) \(list: entities.sorted().map(AttributeValue.string), as: .string)
-      """
+    let names = old.recordNames(of: entities.sorted()).map(AttributeValue.string)
+    let isOfDroppedEntity: SQLFragment = "\(name: SQLTable.entity) \(list: names, as: .string)"
     for other in old.tables {
       for column in other.columns
       where column.foreignKey?.table == table.name
@@ -273,7 +274,8 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Creates the missing indexes of existing tables. Unique ones wait for the check of the records.
+  /// Creates the missing indexes of existing and new tables. The unique indexes of existing tables wait for the check
+  /// of the records.
   private mutating func createIndexes(missingIn old: StoredSchema) {
     for table in new.tables {
       let storedTable = old.table(ofRoot: table.root.name)

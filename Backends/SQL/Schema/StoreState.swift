@@ -8,9 +8,12 @@ package struct StoreState: Sendable, Hashable {
 
   // Format 2 may describe tables and columns that the present model lacks; versions of the framework that read format 1
   // alone would drop them. Format 3 may describe reversed links and former names of entities, which earlier versions
-  // would misread.
-  private static let format = "3"
-  private static let readableFormats: Set = ["1", "2", "3"]
+  // would misread. Format 4 has names of entities in records that differ from the names in the model. Only stores with
+  // such a name have it, so that earlier versions of the framework still open all other stores.
+  private static let readableFormats: Set = ["1", "2", "3", "4"]
+  private var format: String {
+    schema.tables.contains { $0.entities.contains { $0.recordName != nil } } ? "4" : "3"
+  }
 
   package init(metadata: StoreMetadata, schema: StoredSchema) {
     self.metadata = metadata
@@ -45,7 +48,7 @@ package struct StoreState: Sendable, Hashable {
       let encoder = JSONEncoder()
       encoder.outputFormatting = .sortedKeys
       return [
-        "format": Self.format,
+        "format": format,
         "metadata": String(decoding: try encoder.encode(metadata), as: UTF8.self),
         "schema": String(decoding: try encoder.encode(schema), as: UTF8.self),
       ]

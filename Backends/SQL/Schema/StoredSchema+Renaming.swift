@@ -1,16 +1,16 @@
 import CoherenceCore
 
-// A model may have other names for entities and properties than the model that recorded them. Tables and columns keep
-// their names in the engine, because programs with either model may have the store open at the same time. A rename
-// changes only the recorded schema, and the entity names in the records.
+// A model may have other names for entities and properties than the model that recorded them. Tables, columns and
+// records keep their names in the engine, because programs with either model may have the store open at the same time.
+// A rename changes only the recorded schema.
 
 extension StoredSchema {
   /// The schema with the names that a model's entities and properties have, where the model's renaming identifiers, or
   /// those of the models before, say that they are the same.
-  func renamed(for environment: StoreEnvironment) -> (schema: StoredSchema, renames: [EntityRename]) {
+  func renamed(for environment: StoreEnvironment) -> StoredSchema {
     var result = self
     let entities = environment.entities
-    let renames = result.renameEntities(for: environment)
+    result.renameEntities(for: environment)
     for entity in entities {
       guard let index = result.tables.firstIndex(where: { $0.root == entity.root.name }) else { continue }
       result.tables[index].renameColumns(of: entity)
@@ -18,7 +18,7 @@ extension StoredSchema {
     for entity in entities { result.renameRelationships(of: entity) }
     // Links are named after relationships: their former names are found by the relationships' former names.
     result.renameLinks(environment.linkTables)
-    return (result, renames)
+    return result
   }
 
   // MARK: Relationships

@@ -29,6 +29,8 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var isAbstract: Bool
     /// The names that the entity has in other models; `nil` for none.
     package var formerNames: [String]?
+    /// The name that the records have for the entity, which a rename does not change; `nil` for ``name``.
+    package var recordName: String?
   }
 
   /// The column of a property, or of a position among the members of an ordered relationship.
@@ -117,7 +119,7 @@ extension StoredSchema {
     Dictionary(tables.flatMap(\.entities).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The names of an entity and of its subentities at all levels, as records have them.
+  /// The names of an entity and of its subentities at all levels.
   func entityNames(from entity: String) -> [String] {
     let children = Dictionary(grouping: tables.flatMap(\.entities), by: \.parent)
     var names: [String] = []
@@ -212,7 +214,10 @@ extension StoredSchema.Table {
     self.init(
       root: table.root.name, name: table.name,
       entities: table.root.hierarchy.map {
-        StoredSchema.Entity(name: $0.name, parent: $0.superentity?.name, isAbstract: $0.isAbstract)
+        let recordName = table.recordName(of: $0)
+        return StoredSchema.Entity(
+          name: $0.name, parent: $0.superentity?.name, isAbstract: $0.isAbstract,
+          recordName: recordName == $0.name ? nil : recordName)
       },
       columns: table.columns.map(StoredSchema.Column.init), indexes: table.indexes)
   }

@@ -78,7 +78,7 @@ final class FaultInjector {
     let connection = try cluster.administration()
     guard let process = try backend(connection) else { return }
     try connection.run(
-      "SELECT pg_catalog.pg_terminate_backend(CAST(\(key: Int64(process)) AS integer))", isKept: false)
+      "SELECT pg_catalog.pg_terminate_backend(CAST(\(key: Int64(process)) AS integer))", isPrepared: false)
   }
 
   /// Kills a process that serves a writer. The server then ends its other processes and recovers.

@@ -32,6 +32,6 @@ struct LedgerPlace: Sendable, Codable {
   func remove() throws {
     let environment = StoreEnvironment(type: .postgreSQL, url: url, model: Ledger.model, options: options)
     let connection = try PostgreSQLConnection.connect(PostgreSQLOptions(environment), logger: Logger(label: "test"))
-    try connection.run("DROP SCHEMA IF EXISTS \(name: schema) CASCADE", isKept: false)
+    try connection.run("DROP SCHEMA IF EXISTS \(name: schema) CASCADE", isPrepared: false)
   }
 }

@@ -1,0 +1,87 @@
+/// The permits of a pool of connections, as of a counting semaphore: a permit has an idle connection, or allows its
+/// holder to open one.
+///
+/// The number of permits is the size of the pool. Readers get one permit less, so that a save never waits for readers.
+///
+/// Two kinds of connections exceed the size. A connection *beyond the size* counts, and leaves the pool when it is
+/// returned. A connection *beside the pool* stays open for long and does not count.
+struct ConnectionPermits<Connection> {
+  /// The right to use one connection.
+  struct Permit {
+    /// The idle connection; `nil` if the holder may open a connection.
+    let connection: Connection?
+  }
+
+  private let size: Int
+  private var idle: [Connection] = []
+  /// The number of open connections, and of connections about to be opened, without those beside the pool.
+  private var count = 0
+  /// The number of connections that read.
+  private var readers = 0
+
+  init(size: Int) { self.size = size }
+
+  var hasIdle: Bool { !idle.isEmpty }
+  /// Whether a save would get a permit.
+  var hasFree: Bool { hasIdle || count < size }
+
+  // MARK: Taking
+
+  /// A free permit; `nil` if the caller has to wait.
+  mutating func take(isReading: Bool) -> Permit? {
+    guard !isReading || readers < size - 1 else { return nil }
+    let connection = idle.popLast()
+    guard connection != nil || count < size else { return nil }
+    if connection == nil { count += 1 }
+    if isReading { readers += 1 }
+    return Permit(connection: connection)
+  }
+
+  /// A permit to open a connection beyond the size of the pool.
+  mutating func takeBeyondSize(isReading: Bool) -> Permit {
+    count += 1
+    if isReading { readers += 1 }
+    return Permit(connection: nil)
+  }
+
+  /// An idle connection, which leaves the pool; `nil` if the caller may open a connection beside the pool.
+  mutating func takeBesidePool() -> Connection? {
+    guard let connection = idle.popLast() else { return nil }
+    count -= 1
+    return connection
+  }
+
+  /// Passes the connection of a reader to a save.
+  mutating func passToSave() { readers -= 1 }
+
+  // MARK: Returning
+
+  /// Returns a permit with an idle connection, or without a connection. A connection beyond the size leaves the pool.
+  ///
+  /// - Parameter connection: The connection; `nil` if none is to be reused.
+  mutating func giveBack(_ connection: Connection?, isReading: Bool) {
+    if isReading { readers -= 1 }
+    if let connection, count <= size { idle.append(connection) } else { count -= 1 }
+  }
+
+  /// Adds a connection from beside the pool if there is room, and otherwise does nothing.
+  mutating func giveBackBesidePool(_ connection: Connection?) {
+    count += 1
+    giveBack(connection, isReading: false)
+  }
+
+  /// Returns the permit of a reader whose connection the pool reclaims for a waiting thread.
+  ///
+  /// - Parameter connection: The connection; `nil` if it cannot be reused.
+  mutating func reclaim(_ connection: Connection?) {
+    readers -= 1
+    if let connection { idle.append(connection) } else { count -= 1 }
+  }
+
+  /// Removes and returns the idle connections.
+  mutating func removeIdle() -> [Connection] {
+    count -= idle.count
+    defer { idle = [] }
+    return idle
+  }
+}

@@ -1,0 +1,386 @@
+import CoherenceCore
+import Dispatch
+import Foundation
+import Logging
+
+/// The connections of a store, opened on demand and reused.
+///
+/// One connection is reserved for saves, so that a reading thread can save without waiting for readers. A caller that
+/// would have to wait takes the connection of an idle reader. A thread with a snapshot, which cannot release
+/// its connection, gets another connection beyond the size of the pool; so does a thread that locks records or excludes
+/// other writers, because all other connections may wait for it. Streams and pinned snapshots, which stay open beyond
+/// their units of work, have connections beside the pool: they do not count, and no thread waits for them. So no thread
+/// with a connection waits forever.
+///
+/// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
+/// thread starves. A returned connection wakes only the thread that gets it.
+final class PostgreSQLPool: @unchecked Sendable {
+  // Sendable: the state is used under `lock` only. A connection is either idle in the pool or used by one thread.
+
+  /// The use of a borrowed connection, which determines the permit that it takes.
+  enum Purpose: Sendable {
+    case reading, saving
+    /// Reading in a state that outlives units of work.
+    case lasting
+  }
+
+  let options: PostgreSQLOptions
+  let logger: Logger
+  /// The growth of the store's tables, after which connections renew their plans.
+  let growth = PostgreSQLGrowth()
+  let saveLocking = PostgreSQLSaveLocking()
+  private let lock = Lock()
+  private var permits: ConnectionPermits<PostgreSQLConnection>
+  private var wasClosed = false
+  /// The readers with a connection.
+  private var readings: [ObjectIdentifier: Reading] = [:]
+  /// The open transactions that lock records or tables.
+  private var openLocks = PostgreSQLOpenLocks()
+  /// The waiting threads in order. Outside the lock, no permit is free that one of them could use.
+  private var waiters: [Waiter] = []
+
+  /// A reader with a connection, and the thread that reads.
+  private struct Reading {
+    /// The reader; `nil` while it is deinitialised and returns its connection.
+    weak var reader: PostgreSQLReader?
+    let thread: pthread_t
+  }
+
+  private typealias Permit = ConnectionPermits<PostgreSQLConnection>.Permit
+
+  /// A waiting thread.
+  private final class Waiter {
+    let purpose: Purpose
+    let semaphore = DispatchSemaphore(value: 0)
+    /// The permit that the thread gets, set before the semaphore is signalled.
+    var permit: Permit?
+
+    init(_ purpose: Purpose) { self.purpose = purpose }
+  }
+
+  /// The time for which an idle reader keeps its connection while other threads wait.
+  private static let minimumReadingTime = Duration.milliseconds(20)
+
+  init(_ options: PostgreSQLOptions, logger: Logger) {
+    self.options = options
+    self.logger = logger
+    permits = ConnectionPermits(size: options.poolSize)
+  }
+
+  var isClosed: Bool { lock.withLock { wasClosed } }
+
+  /// The number of threads that wait for a connection. For tests.
+  var waiterCount: Int { lock.withLock { waiters.count } }
+
+  /// Throws when the pool was closed.
+  func checkIsOpen() throws {
+    if isClosed { throw Self.closedError }
+  }
+
+  private static let closedError = CoherenceError(
+    .storeDetached, "The PostgreSQL store was closed; attach the store again before using it.")
+
+  // MARK: Borrowing
+
+  /// Reserves a connection. The caller gives the connection back with ``release(_:from:)``.
+  ///
+  /// - Parameter limit: The longest wait, if it is shorter than the option's.
+  /// - Throws: ``ErrorCode/tooManyConnections`` when none gets free in time, ``ErrorCode/storeDetached`` once the pool
+  ///   is closed, and errors of connecting.
+  func acquire(
+    for purpose: Purpose, by reader: PostgreSQLReader? = nil, within limit: Duration? = nil
+  ) throws -> PostgreSQLConnection {
+    let purpose = reader?.isLasting == true ? .lasting : purpose
+    let timeout = Duration.seconds(options.poolTimeout)
+    let deadline = ContinuousClock.now + min(timeout, limit ?? timeout)
+    let connection = try readyConnection(for: purpose, by: reader, until: deadline)
+    if let reader, !reader.isLasting {
+      let entry = Reading(reader: reader, thread: pthread_self())
+      lock.withLock { readings[ObjectIdentifier(reader)] = entry }
+      ReaderHolds.all.insert(reader)
+    }
+    return connection
+  }
+
+  /// An idle connection that works, or a new one. A new connection is opened only if no idle one is left.
+  private func readyConnection(
+    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
+  ) throws -> PostgreSQLConnection {
+    while let connection = try reservePermit(for: purpose, by: reader, until: deadline) {
+      if connection.makeReady(), connection.renewPlans(at: growth.stage) { return connection }
+      returnPermit(nil, from: purpose)
+      // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.
+      closeIdle()
+    }
+    do {
+      let timeout = max(.zero, deadline - .now)
+      return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
+    } catch {
+      returnPermit(nil, from: purpose)
+      throw error
+    }
+  }
+
+  /// Returns a connection to the pool. Closes a connection unfit for reuse.
+  func release(_ connection: PostgreSQLConnection, from purpose: Purpose) {
+    // The idle connections mostly have the same server, and statements of the same tables.
+    if connection.isOutdated { closeIdle() }
+    returnPermit(connection.isReusable ? connection : nil, from: purpose)
+  }
+
+  /// Returns the connection of a reader to the pool.
+  func release(_ connection: PostgreSQLConnection, of reader: PostgreSQLReader) {
+    lock.withLock { readings[ObjectIdentifier(reader)] = nil }
+    ReaderHolds.all.remove(ObjectIdentifier(reader))
+    release(connection, from: reader.isLasting ? .lasting : .reading)
+  }
+
+  /// Runs a block with a connection.
+  func withConnection<T>(for purpose: Purpose, _ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    let connection = try acquire(for: purpose)
+    defer { release(connection, from: purpose) }
+    return try body(connection)
+  }
+
+  /// Runs a block with a connection for a save: the connection that a reader of this thread offers, if any,
+  /// with the reader's transaction still open.
+  func withSaver<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
+    let connection = try offeredConnection() ?? acquire(for: .saving)
+    defer { release(connection, from: .saving) }
+    return try body(connection)
+  }
+
+  /// The connection that a reader of this thread offers to its save; `nil` for none, and for a broken one.
+  private func offeredConnection() -> PostgreSQLConnection? {
+    // As in `reservePermit`, the references are released after the lock.
+    var seenReaders: [PostgreSQLReader] = []
+    defer { withExtendedLifetime(seenReaders) {} }
+    let offered = changing { takeOffer(&seenReaders) }
+    guard let connection = offered else { return nil }
+    if connection.isOpenAndQuiet { return connection }
+    // The server closed the connection since the last read.
+    returnPermit(nil, from: .saving)
+    return nil
+  }
+
+  /// Takes the connection that a reader of this thread offers. Called under the lock.
+  private func takeOffer(_ seenReaders: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
+    var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
+    for (key, entry) in readings where isOwn(entry) {
+      guard let reader = entry.reader else { continue }
+      seenReaders.append(reader)
+      guard let connection = reader.takeOffer() else { continue }
+      found = (key, connection)
+      break
+    }
+    guard let (key, connection) = found else { return nil }
+    readings[key] = nil
+    ReaderHolds.all.remove(key)
+    permits.passToSave()
+    return connection
+  }
+
+  // MARK: Locks
+
+  /// The connection with the open transaction in which the calling thread locks records or excludes other writers;
+  /// `nil` for none.
+  var ownLocking: PostgreSQLConnection? { lock.withLock { openLocks.own } }
+
+  /// Whether the calling thread excludes all other writers.
+  var isExcludingWriters: Bool { lock.withLock { openLocks.excludesWriters } }
+
+  /// Records the connection on which the calling thread locks, or that its locks exclude all other writers from now on.
+  func beginLocking(with connection: PostgreSQLConnection, excludesWriters: Bool) {
+    lock.withLock { openLocks.begin(with: connection, excludesWriters: excludesWriters) }
+  }
+
+  /// Returns the connection on which the calling thread locks, if any.
+  func endLocking() {
+    guard let connection = lock.withLock({ openLocks.end() }) else { return }
+    release(connection, from: .saving)
+  }
+
+  // MARK: Closing
+
+  /// Closes all idle connections, and connections in use when they are returned.
+  func close() {
+    let waiting = lock.withLock {
+      wasClosed = true
+      defer { waiters = [] }
+      return waiters
+    }
+    for waiter in waiting { waiter.semaphore.signal() }
+    closeIdle()
+  }
+
+  private func closeIdle() {
+    let connections = changing { permits.removeIdle() }
+    // Closed here, after the lock was released.
+    withExtendedLifetime(connections) {}
+  }
+
+  // MARK: Permits
+
+  /// Reserves a permit, and waits for one if necessary.
+  ///
+  /// - Returns: An idle connection; `nil` when the caller may make one.
+  private func reservePermit(
+    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
+  ) throws -> PostgreSQLConnection? {
+    if purpose == .lasting { return try lastingConnection() }
+    // A reader whose last reference is released returns its connection, which takes the lock. So the references to all
+    // readers seen under the lock are retained here, and released after the lock.
+    var seenReaders: [PostgreSQLReader] = []
+    defer { withExtendedLifetime(seenReaders) {} }
+    var waiter: Waiter?
+    var permit = try changing { () throws -> Permit? in
+      if let permit = try permitForNewCaller(for: purpose, by: reader, &seenReaders) { return permit }
+      let newWaiter = Waiter(purpose)
+      waiters.append(newWaiter)
+      waiter = newWaiter
+      return nil
+    }
+    // Released before the wait: a reader with no other reference would never return its connection.
+    seenReaders = []
+    while permit == nil, let waiter {
+      let interval = min(deadline - .now, Self.minimumReadingTime)
+      _ = waiter.semaphore.wait(timeout: .now() + interval / .seconds(1))
+      var readersSeenAfterWait: [PostgreSQLReader] = []
+      defer { withExtendedLifetime(readersSeenAfterWait) {} }
+      permit = try changing { try permitAfterWait(of: waiter, until: deadline, &readersSeenAfterWait) }
+    }
+    return permit?.connection
+  }
+
+  /// An idle connection, which leaves the pool; `nil` if the caller may open a connection beside the pool.
+  private func lastingConnection() throws -> PostgreSQLConnection? {
+    try changing {
+      if wasClosed { throw Self.closedError }
+      return permits.takeBesidePool()
+    }
+  }
+
+  /// Runs a block under the lock that frees or takes permits, and wakes the threads that get a permit.
+  private func changing<T>(_ body: () throws -> T) rethrows -> T {
+    var served: [Waiter] = []
+    defer { for waiter in served { waiter.semaphore.signal() } }
+    return try lock.withLock {
+      defer { served = serveQueue() }
+      return try body()
+    }
+  }
+
+  /// Assigns free permits to waiting threads. Called under the lock.
+  private func serveQueue() -> [Waiter] {
+    var served: [Waiter] = []
+    var index = 0
+    while index < waiters.count, permits.hasFree {
+      guard let permit = freePermit(for: waiters[index].purpose) else {
+        index += 1
+        continue
+      }
+      let waiter = waiters.remove(at: index)
+      waiter.permit = permit
+      served.append(waiter)
+    }
+    return served
+  }
+
+  /// A permit for a new caller; `nil` if the caller has to wait. Called under the lock.
+  private func permitForNewCaller(
+    for purpose: Purpose, by reader: PostgreSQLReader?, _ seenReaders: inout [PostgreSQLReader]
+  ) throws -> Permit? {
+    if wasClosed { throw Self.closedError }
+    if purpose == .saving, !permits.hasIdle {
+      // An offered connection of this thread is preferred to opening another one.
+      seenReaders += readings.values.compactMap(\.reader)
+      _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
+    }
+    if let permit = freePermit(for: purpose) { return permit }
+    seenReaders += readings.values.compactMap(\.reader)
+    // An idle reader of this thread cannot continue before this call returns.
+    while reclaim(where: isOwn) {
+      if let permit = freePermit(for: purpose) { return permit }
+    }
+    // Waiting threads reclaim connections for themselves.
+    while waiters.isEmpty, reclaim(where: isIdle) {
+      if let permit = freePermit(for: purpose) { return permit }
+    }
+    guard openLocks.own != nil || keepsState(reader, purpose) else { return nil }
+    return permits.takeBeyondSize(isReading: purpose == .reading)
+  }
+
+  /// The permit of a waiting thread; `nil` if the thread has to continue waiting. Called under the lock.
+  private func permitAfterWait(
+    of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seenReaders: inout [PostgreSQLReader]
+  ) throws -> Permit? {
+    if let permit = waiter.permit { return permit }
+    if wasClosed { throw Self.closedError }
+    guard !Task.isCancelled else {
+      waiters.removeAll { $0 === waiter }
+      throw CoherenceError(
+        .cancelled, "The task was cancelled while it waited for a connection to the PostgreSQL server.")
+    }
+    guard ContinuousClock.now < deadline else {
+      waiters.removeAll { $0 === waiter }
+      throw exhausted
+    }
+    seenReaders += readings.values.compactMap(\.reader)
+    // The first waiting thread gets the reclaimed connection in `serveQueue`.
+    _ = reclaim(where: isIdle)
+    return nil
+  }
+
+  private func freePermit(for purpose: Purpose) -> Permit? { permits.take(isReading: purpose == .reading) }
+
+  // MARK: Reclaiming
+
+  private func isOwn(_ entry: Reading) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
+
+  /// Whether a reader was idle for its time.
+  private func isIdle(_ entry: Reading) -> Bool { entry.reader?.isIdle(for: Self.minimumReadingTime) == true }
+
+  /// Takes the connection of one idle reader. Called under the lock. Never waits for a reader, because a
+  /// reader may wait for the pool during a read.
+  private func reclaim(where isChosen: (Reading) -> Bool) -> Bool {
+    for (key, entry) in readings where isChosen(entry) {
+      guard let connection = entry.reader?.yieldConnection() else { continue }
+      readings[key] = nil
+      ReaderHolds.all.remove(key)
+      permits.reclaim(connection.isReusable ? connection : nil)
+      return true
+    }
+    return false
+  }
+
+  /// Whether this thread keeps a state that it cannot release. It could then wait for itself, or for a thread that
+  /// waits for it in another store's pool.
+  private func keepsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
+    guard purpose == .saving || reader?.hold != nil else { return false }
+    // The thread's readers that could release their states have lost their connections before this call.
+    if readings.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
+    // A save waits for saves only, which end.
+    return purpose == .reading && ReaderHolds.all.isAnyTakenByCaller
+  }
+
+  /// Returns a permit, and closes its connection if the pool is closed or the size exceeded.
+  ///
+  /// - Parameter connection: The connection; `nil` if none is to be reused.
+  private func returnPermit(_ connection: PostgreSQLConnection?, from purpose: Purpose) {
+    changing {
+      let reusable = wasClosed ? nil : connection
+      if purpose == .lasting {
+        permits.giveBackBesidePool(reusable)
+      } else {
+        permits.giveBack(reusable, isReading: purpose == .reading)
+      }
+    }
+  }
+
+  private var exhausted: CoherenceError {
+    CoherenceError(
+      .tooManyConnections,
+      "All \(options.poolSize) connections of the PostgreSQL store are in use; shorten the blocks of contexts that "
+        + "read, or raise the option 'poolSize'.", isRetryable: true)
+  }
+}

@@ -1,0 +1,95 @@
+import CoherenceCore
+import GRDBSQLite
+import Synchronization
+
+/// The index of a database's write-ahead log, in the memory that all connections to the file share.
+///
+/// The format is documented: https://www.sqlite.org/walformat.html.
+struct SQLiteLogIndex: Equatable, @unchecked Sendable {
+  // Sendable: the memory is mapped as long as any connection of the process has the log open. It is read as SQLite's
+  // own readers read it: `state` notices a simultaneous write.
+  private let start: UnsafeRawPointer
+
+  private static let regionSize: CInt = 32_768
+  private static let headerSize = 48
+
+  /// The index of a connection's log, which is open once the connection has read a page.
+  init?(of connection: OpaquePointer?) {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let methods = file.pointee.pMethods, methods.pointee.iVersion >= 2, let map = methods.pointee.xShmMap
+    else { return nil }
+    var region: UnsafeMutableRawPointer?
+    guard map(file, 0, Self.regionSize, 0, &region) == SQLITE_OK, let region else { return nil }
+    start = UnsafeRawPointer(region)
+  }
+
+  /// The two copies of the header.
+  var bytes: [UInt8] { [UInt8](UnsafeRawBufferPointer(start: start, count: 2 * Self.headerSize)) }
+
+  /// The state that a transaction sees if it begins now; `nil` during a write of the header, and for an index of an
+  /// unknown format: without a state no row is cached.
+  @inline(__always) var state: SQLiteLogState? {
+    // A writer begins with the second copy of the header; a reader begins with the first.
+    atomicMemoryFence(ordering: .acquiring)
+    let first = words(at: 0)
+    atomicMemoryFence(ordering: .acquiring)
+    let second = words(at: Self.headerSize)
+    atomicMemoryFence(ordering: .acquiring)
+    guard first == second, first.isInUse, first.hasKnownFormat else { return nil }
+    return SQLiteLogState(commits: first.commits, frames: first.third, checksum: first.fourth, salts: first.fifth)
+  }
+
+  /// A copy of the header.
+  private struct Words: Equatable {
+    let first: UInt64
+    let second: UInt64
+    let third: UInt64
+    let fourth: UInt64
+    let fifth: UInt64
+    let sixth: UInt64
+
+    /// A counter that rises with each committed transaction.
+    var commits: UInt32 { withUnsafeBytes(of: second) { $0.load(as: UInt32.self) } }
+    var isInUse: Bool { withUnsafeBytes(of: second) { $0[4] } != 0 }
+    /// Whether the header has the documented version of the format.
+    var hasKnownFormat: Bool { withUnsafeBytes(of: first) { $0.load(as: UInt32.self) } == 3_007_000 }
+  }
+
+  @inline(__always) private func words(at offset: Int) -> Words {
+    func word(_ index: Int) -> UInt64 { start.load(fromByteOffset: offset + 8 * index, as: UInt64.self) }
+    return Words(first: word(0), second: word(1), third: word(2), fourth: word(3), fifth: word(4), sixth: word(5))
+  }
+}
+
+/// A state of a database with a write-ahead log, as the header of the log's index describes it.
+///
+/// A reader sees the database, and the log up to a frame. The header names that frame, the checksum of all frames up to
+/// it, and the salts of the log, which change whenever the log begins anew. So equal states have equal content, and as
+/// long as a connection of the process has the log open, no state comes back.
+struct SQLiteLogState: Hashable, Sendable {
+  /// A counter that rises with each committed transaction. It is no part of the mark: a recovery sets it back.
+  let commits: UInt32
+  /// The last frame, and the number of the database's pages.
+  fileprivate let frames: UInt64
+  fileprivate let checksum: UInt64
+  fileprivate let salts: UInt64
+
+  fileprivate init(commits: UInt32, frames: UInt64, checksum: UInt64, salts: UInt64) {
+    self.commits = commits
+    self.frames = frames
+    self.checksum = checksum
+    self.salts = salts
+  }
+
+  var mark: StateMark { StateMark(frames, checksum, salts) }
+
+  /// Whether it is certain that nothing but a transaction of this process lies between another state and this later
+  /// one.
+  ///
+  /// - Parameter hasWritten: Whether that transaction has certainly changed a page. One that changes none leaves no
+  ///   trace, and the next state would be another process's.
+  func isNext(to former: SQLiteLogState, hasWritten: Bool) -> Bool {
+    hasWritten ? commits == former.commits &+ 1 : self == former
+  }
+}

@@ -1,0 +1,274 @@
+import CoherenceCore
+import CoherenceSQL
+import Dispatch
+import Foundation
+import Logging
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A store's file in this process, with the one connection that writes to it and checkpoints its log.
+///
+/// All stores on one file share it, also when they name the file by different paths.
+final class SQLiteFile: Sendable {
+  let path: String
+  let writer: SQLiteConnection
+  let files: SQLiteFiles
+  /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand
+  /// the connection to the longest waiting thread, and all other threads would wait until that thread is scheduled.
+  private let writing = Lock()
+  /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
+  let states: SQLiteStates?
+  /// The listeners of all stores of the file.
+  let signals = SignalHub()
+  private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
+  /// The thread that keeps a transaction open, and the lock, until its first save; zero for none.
+  private let excluder = Atomic<UInt>(0)
+  /// The number of open stores. Operations of closed stores may still run.
+  private let storeCount = Atomic<Int>(0)
+  /// Signalled when the connection is closed.
+  private let closed = DispatchSemaphore(value: 0)
+
+  private init(path: String, busyTimeout: TimeInterval, logger: Logger) throws {
+    self.path = path
+    let files = SQLiteFiles(path: path)
+    self.files = files
+    let writer = try SQLiteConnection(
+      path: path, role: .writer, busyTimeout: busyTimeout, logger: logger, files: files)
+    self.writer = writer
+    states = try writer.use { session -> SQLiteStates? in
+      // The log lets readers continue during a write. Several processes may open a new file at the same time, and one
+      // of them changes it.
+      guard try session.repeatingWhileLocked({ try session.string("PRAGMA journal_mode = WAL") }) == "wal" else {
+        throw CoherenceError(
+          .storeInaccessible,
+          "'\(path)' cannot be kept with a write-ahead log; put it on a local disk that can share memory.")
+      }
+      // A log keeps its greatest size otherwise, until the last process closes the file.
+      _ = try session.integers("PRAGMA journal_size_limit = \(number: SQLiteFile.greatestEmptyLog)")
+      // A read has SQLite open the log.
+      try session.inReadTransaction {
+        _ = try session.integers("PRAGMA schema_version")
+        session.noteFiles()
+      }
+      return session.logIndex.map(SQLiteStates.init)
+    }
+  }
+
+  deinit {
+    writer.close()
+    closed.signal()
+  }
+
+  /// Counts a store that was opened, until ``storeDidClose()``.
+  func storeDidOpen() { storeCount.add(1, ordering: .acquiringAndReleasing) }
+  func storeDidClose() { storeCount.subtract(1, ordering: .acquiringAndReleasing) }
+
+  /// The size in bytes to which SQLite shortens a log when its content is in the database. A log that regularly grows
+  /// to some megabytes stays as it is, because an existing part of a file is written faster than a new part.
+  private static let greatestEmptyLog = 1 << 24
+
+  /// Raises the writer's `synchronous` to at least the value of an option, and checks the result.
+  private func raiseSynchronous(to wanted: SQLiteOptions.Synchronous) throws {
+    if hasSynchronous(atLeast: wanted) { return }
+    // The value is not locked during the wait for other writers: the thread of an exclusion would wait for the value
+    // when it opens another store of the file, and this thread waits for the end of the exclusion.
+    try write { session in
+      if hasSynchronous(atLeast: wanted) { return }
+      try session.execute("PRAGMA synchronous = \(wanted.rawValue)")
+      guard try session.integers("PRAGMA synchronous") == [Int64(wanted.rawValue)] else {
+        throw CoherenceError(.unsupported, "SQLite refuses to run with synchronous=\(wanted.name).")
+      }
+      synchronous.withLock { $0 = wanted }
+    }
+  }
+
+  private func hasSynchronous(atLeast wanted: SQLiteOptions.Synchronous) -> Bool {
+    synchronous.withLock { $0.map { $0 >= wanted } ?? false }
+  }
+
+  // MARK: Writing
+
+  /// Runs a block with the connection that writes.
+  ///
+  /// - Throws: ``ErrorCode/cancelled`` when the task is cancelled during the wait for other writers; the errors of the
+  ///   block.
+  func write<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
+    guard isExcludingOthers else {
+      // The thread of an exclusion may keep the lock for long.
+      try writing.lock(timeout: nil, of: "'\(path)'")
+      defer { writing.unlock() }
+      return try writer.use(body)
+    }
+    var isOver = false
+    defer { if isOver { endExclusion() } }
+    return try writer.use { session in
+      // A commit ends the transaction, and so does a failure of the disk.
+      defer { isOver = !session.isInTransaction }
+      return try body(session)
+    }
+  }
+
+  /// Whether the calling thread excludes other writers.
+  var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
+
+  /// Runs a block in the only writing transaction of the file, which ends with the first save.
+  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
+    if isExcludingOthers { return try body() }
+    try writing.lock(timeout: nil, of: "'\(path)'")
+    return try excluding(timeout: nil, body)
+  }
+
+  /// Runs a block in the only writing transaction of the file, if the file has no other one in time.
+  func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    if isExcludingOthers { return try body() }
+    let deadline = timeout.map { ContinuousClock.now + $0 }
+    try writing.lock(timeout: timeout, of: "'\(path)'")
+    return try excluding(timeout: deadline.map { max(.zero, $0 - .now) }, body)
+  }
+
+  /// Begins the transaction and runs a block. Called with the lock.
+  ///
+  /// - Parameter timeout: The longest wait for other processes; `nil` for the option's.
+  private func excluding<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
+    var former: SQLiteLogState?
+    do {
+      try writer.use { session in
+        try session.waitingForOthers(atMost: timeout) { try session.execute("BEGIN IMMEDIATE") }
+        former = states?.index.state
+      }
+    } catch {
+      writing.unlock()
+      throw error
+    }
+    excluder.store(callingThread, ordering: .relaxed)
+    defer { if isExcludingOthers { commitKeys(since: former) } }
+    return try body()
+  }
+
+  /// Commits the transaction of an exclusion without a save, because contexts may already use the transaction's keys.
+  private func commitKeys(since former: SQLiteLogState?) {
+    try? writer.use { session in
+      do {
+        try session.execute("COMMIT")
+        states?.keepMark(since: former)
+      } catch {
+        session.rollBack()
+      }
+    }
+    endExclusion()
+  }
+
+  private func endExclusion() {
+    excluder.store(0, ordering: .relaxed)
+    writing.unlock()
+  }
+
+  // MARK: One per process
+
+  private struct Reference {
+    weak var file: SQLiteFile?
+    private let closed: DispatchSemaphore
+
+    init(_ file: SQLiteFile) {
+      self.file = file
+      closed = file.closed
+    }
+
+    /// Waits until the file was released and its connection is closed.
+    ///
+    /// - Returns: `false` after the limit.
+    func waitUntilClosed(within limit: DispatchTimeInterval) -> Bool {
+      guard closed.wait(timeout: .now() + limit) == .success else { return false }
+      // For other callers.
+      closed.signal()
+      return true
+    }
+  }
+  private static let openFiles = Mutex<[FileIdentity: Reference]>([:])
+
+  /// Returns the file at a path. Creates a missing file, which only its owner can read.
+  ///
+  /// - Parameter created: Called after the function has created the file. For tests.
+  static func shared(
+    path: String, options: SQLiteOptions, logger: Logger, created: () throws -> Void = {}
+  ) throws -> SQLiteFile {
+    let file = try openFiles.withLock { openFiles -> SQLiteFile in
+      let isNew = try create(path)
+      do {
+        if isNew { try created() }
+        let file =
+          try openFiles[identity(path)]?.file
+          ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
+        try file.checkName(path)
+        openFiles = openFiles.filter { !$0.value.waitUntilClosed(within: .seconds(0)) }
+        openFiles[try identity(path)] = Reference(file)
+        return file
+      } catch {
+        if isNew { removeUnused(path, after: error) }
+        throw error
+      }
+    }
+    // After the lock: the change waits for the end of an exclusion, whose block may open another file.
+    try file.raiseSynchronous(to: options.synchronous)
+    return file
+  }
+
+  /// Removes a new file that could not be opened, unless another process may use it: that process could have opened the
+  /// file as soon as it existed, and would lose its saves with the file.
+  private static func removeUnused(_ path: String, after error: any Error) {
+    let isLocked = (error as? CoherenceError)?.code == .storeBusy
+    if !isLocked, FileIdentity.size(path: path) == 0 { unlink(path) }
+  }
+
+  /// Refuses another name, except a symbolic link: SQLite finds a file's log by the name, and would miss it.
+  private func checkName(_ other: String) throws {
+    func resolved(_ path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
+    guard resolved(other) != resolved(path) else { return }
+    throw CoherenceError(
+      .storeInaccessible, "'\(other)' is a hard link to '\(path)', which is open; open the file by one name only.")
+  }
+
+  /// Whether a store of this process has the file open.
+  ///
+  /// Waits for the end of operations that still run on closed stores, and for the close of the connection, which
+  /// removes the log by its name. Otherwise the log of the next file of this name could be removed.
+  static func isOpen(path: String) -> Bool {
+    guard let identity = FileIdentity(path: path), let reference = openFiles.withLock({ $0[identity] }) else {
+      return false
+    }
+    if let count = reference.file?.storeCount.load(ordering: .acquiring), count > 0 { return true }
+    return !reference.waitUntilClosed(within: longestOperation)
+  }
+
+  /// The longest wait for an operation on a closed store. An operation that waits for the caller would never end.
+  private static let longestOperation = DispatchTimeInterval.seconds(5)
+
+  private static func identity(_ path: String) throws -> FileIdentity {
+    guard let identity = FileIdentity(path: path) else { throw inaccessible(path) }
+    return identity
+  }
+
+  /// Creates an empty file. Returns `false` for an existing file, which stays unchanged.
+  static func create(_ path: String) throws -> Bool {
+    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      close(descriptor)
+      return true
+    }
+    guard errno == EEXIST else { throw inaccessible(path) }
+    return false
+  }
+
+  private static func inaccessible(_ path: String) -> CoherenceError {
+    let reason = String(cString: strerror(errno))
+    return CoherenceError(
+      .storeInaccessible, SQLiteErrorTranslator.obstacle(path) ?? "'\(path)' cannot be created (\(reason)).")
+  }
+}

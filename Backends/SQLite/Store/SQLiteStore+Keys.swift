@@ -1,0 +1,39 @@
+import CoherenceCore
+import CoherenceSQL
+
+extension SQLiteStore {
+  func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
+    guard count > 0 else { return 1..<1 }
+    let table = try schema.requireTable(for: root)
+    // Allocated in the transaction that excludes other writers. Other threads must not get keys that are not committed
+    // yet.
+    if isExcludingWriters { return try write { session in try reserveKeys(count, of: table, session) } }
+    return try keys.take(count, of: root) { number in
+      do {
+        return try write { session in
+          try inTransactionWithoutRowChanges(session) { try reserveKeys(number, of: table, session) }
+        }
+      } catch var error as CoherenceError {
+        // Keys set aside and never used change nothing.
+        error.outcome = .notApplied
+        throw error
+      }
+    }
+  }
+
+  /// Takes keys out of the key table. The keys of rows that other programs wrote are skipped.
+  private func reserveKeys(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
+    let recordedNext = try session.integers(
+      "SELECT \(name: "next") FROM \(name: SQLSchema.keyTable) WHERE \(name: "entity") = \(text: table.keyName)")
+    let greatestKey = try session.integers("SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name)")
+    let first = max(recordedNext.first ?? 1, (greatestKey.first ?? 0) + 1, 1)
+    let next = first + Int64(number)
+    try session.run(
+      """
+      INSERT INTO \(name: SQLSchema.keyTable) (\(name: "entity"), \(name: "next")) \
+      VALUES (\(text: table.keyName), \(key: next)) \
+      ON CONFLICT (\(name: "entity")) DO UPDATE SET \(name: "next") = \(name: "excluded").\(name: "next")
+      """)
+    return first..<next
+  }
+}

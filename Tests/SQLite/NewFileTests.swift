@@ -1,0 +1,99 @@
+import CoherenceCore
+import CoherenceSQL
+import Dispatch
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+@testable import CoherenceSQLite
+
+/// New files that several processes open at the same time, and files that make room for new ones.
+@Suite struct NewFileTests {
+  private let place: TemporaryStore
+  private let model: ManagedObjectModel
+
+  init() throws {
+    place = try TemporaryStore()
+    model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+  }
+
+  @Test func `the opening of a new file waits while another process begins to write the file`() throws {
+    #expect(try SQLiteFile.create(place.path))
+    let other = try DatabaseQueue(path: place.path)
+    try other.inDatabase { database in
+      try database.execute(sql: "BEGIN IMMEDIATE")
+      let begin = ContinuousClock.now
+      let error = #expect(throws: CoherenceError.self) {
+        _ = try place.open(model, options: [SQLiteOption.busyTimeout: 0.05])
+      }
+      #expect(ContinuousClock.now - begin >= .milliseconds(50))
+      #expect(error?.code == .storeBusy)
+      try database.execute(sql: "ROLLBACK")
+    }
+    let store = try place.open(model)
+    #expect(try store.fetch("Thing").isEmpty)
+  }
+
+  @Test func `a failed opening removes no new file that another process has begun to write`() throws {
+    let environment = place.environment(model, options: [SQLiteOption.busyTimeout: 0.01])
+    let options = try SQLiteOptions(environment)
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    var other: DatabaseQueue?
+    let error = #expect(throws: CoherenceError.self) {
+      _ = try SQLiteFile.shared(path: place.path, options: options, logger: environment.logger) {
+        let queue = try DatabaseQueue(path: place.path, configuration: configuration)
+        try queue.inDatabase { try $0.execute(sql: "BEGIN IMMEDIATE; CREATE TABLE other (a)") }
+        other = queue
+      }
+    }
+    #expect(error?.code == .storeBusy)
+    try #require(other).inDatabase { try $0.execute(sql: "COMMIT") }
+    let later = try DatabaseQueue(path: place.path)
+    #expect(try later.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM other") } == 0)
+  }
+
+  @Test func `a new file that no process uses is removed after a failed opening`() throws {
+    struct Refusal: Error {}
+    let environment = place.environment(model)
+    let options = try SQLiteOptions(environment)
+    #expect(throws: Refusal.self) {
+      _ = try SQLiteFile.shared(path: place.path, options: options, logger: environment.logger) { throw Refusal() }
+    }
+    #expect(!FileManager.default.fileExists(atPath: place.path))
+  }
+
+  @Test func `a file is erased after the last operation of its closed store`() throws {
+    let store = try #require(try place.open(model) as? SQLiteStore)
+    let hasBegun = DispatchSemaphore(value: 0)
+    let hasEnded = DispatchSemaphore(value: 0)
+    DispatchQueue.global().async {
+      // Lasts longer than the close of the store.
+      _ = try? store.write { session in
+        hasBegun.signal()
+        return try session.integers(
+          """
+          WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1000000) \
+          SELECT COUNT(*) FROM numbers
+          """)
+      }
+      hasEnded.signal()
+    }
+    hasBegun.wait()
+    store.close()
+    try SQLiteStoreFactory().erase(place.environment(model))
+    hasEnded.wait()
+    for suffix in ["", "-wal", "-shm"] {
+      #expect(!FileManager.default.fileExists(atPath: place.path + suffix))
+    }
+  }
+
+  @Test func `a read that another process keeps from the log is retryable`() {
+    // SQLITE_PROTOCOL, after some hundred attempts.
+    let failure = SQLiteFailure(code: 15, message: "locking protocol")
+    let error = SQLiteErrorTranslator(path: place.path).coherenceError(failure)
+    #expect(error.code == .storeBusy)
+    #expect(error.isRetryable)
+  }
+}
