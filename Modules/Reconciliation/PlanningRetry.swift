@@ -51,8 +51,8 @@ package struct PlanningRetry {
 
 extension ManagedObjectContext {
   /// The context and the parents that a save up to the stores passes through. A context with
-  /// ``ManagedObjectContext/savesThroughParent`` reaches the stores itself, past its parents.
+  /// ``ManagedObjectContext/savesPastParent`` reaches the stores itself, past its parents.
   package var savedContexts: [ManagedObjectContext] {
-    [self] + (savesThroughParent ? [] : parent?.savedContexts ?? [])
+    [self] + (savesPastParent ? [] : parent?.savedContexts ?? [])
   }
 }

@@ -29,10 +29,10 @@ public import Tracing
 /// Gauges, with the dimension `state`: `coherence.outbox.entries` (`pending`, `sending`, `parked`) and
 /// `coherence.persistedActions` (`scheduled`, `waiting`, `running`, `parked`).
 ///
-/// Spans have the attributes `coherence.subject`, `coherence.records.<change>` and, after a failure, `error.type`: the
-/// ``ErrorCode``, or the type of any other error. Spans nest like the operations, inside of the current span at the
-/// submission of the work. The log has the same data, successes and cancellations at the level `debug`, and failures at
-/// `info`.
+/// Spans have the attributes `coherence.subject`, `coherence.records.<change>` and, after a failure or cancellation,
+/// `error.type`: the ``ErrorCode``, or the type of any other error. Spans nest like the operations, inside of the
+/// current span at the submission of the work. The log has the same data, successes and cancellations at the level
+/// `debug`, and failures at `info`.
 ///
 /// None of them contains values of records, predicates, messages of errors or passwords. May be used from any thread.
 public struct TelemetryObserver: StackObserver {
@@ -90,7 +90,7 @@ struct TelemetryScope: StackScope {
 
 extension StackOperation.Kind {
   /// Fetches, saves and attaching call a store, as a client, and forwarding calls a server. Merges, actions and refreshes
-  /// are work of this process.
+  /// are work of this process. A save into a parent has the kind of all saves.
   var spanKind: SpanKind {
     switch self {
     case .attach, .fetch, .save, .forward: .client

@@ -61,6 +61,23 @@ import Testing
     #expect(said == [0.001, 0.002, 0.004])
   }
 
+  @Test func `a system clock that is set forward does not count as time in which the main queue is blocked`() throws {
+    let hop = MainHop<Int> { .success(1) }
+    var looks = 0
+    var said: [Double] = []
+    let limits = MainQueue.WaitLimits(warning: 0.001, limit: 0.001)
+    let result = hop.wait(
+      limits: limits, noteBlocked: { said.append($0) },
+      elapsed: { _ in
+        looks += 1
+        // The thread has waited for three dates.
+        if looks == 4 { DispatchQueue.global().async { hop.run() } }
+        return .zero
+      })
+    #expect(try result.get() == 1)
+    #expect(said.isEmpty)
+  }
+
   @Test func `a hop to an unserved main queue fails with an instruction`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       // A block outside the main queue behaves as a block in an unserved queue.

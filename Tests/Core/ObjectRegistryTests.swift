@@ -105,28 +105,28 @@ struct ObjectRegistryTests {
   func `the memory of a unit of work retains every target that it returns`(seed: UInt64) {
     print("COHERENCE_SEED=\(seed)")
     var random = SeededRandom(seed: seed)
-    let kept = KeptReads()
+    let reads = RetainedReads()
     var last: [ManagedObject] = []
     for round in 0..<24 {
       // Together more objects than the memory retains, so that it releases the earliest ones.
       let count = Int.random(in: 1..<4_000, using: &random)
       let objects = (0..<count).map { _ in object(staff.id(staff.firm, .random(in: 0..<40_000, using: &random))) }
       switch round % 3 {
-      case 0: kept.keep(objects)
-      case 1: kept.keep(targets: objects)
-      default: for object in objects { kept.keep(target: object) }
+      case 0: reads.retain(objects)
+      case 1: reads.retain(targets: objects)
+      default: for object in objects { reads.retain(target: object) }
       }
-      for object in last where random.isTrue(0.1) { kept.forget(object) }
+      for object in last where random.isTrue(0.1) { reads.removeTarget(object) }
       last = objects
-      kept.checkInvariants()
+      reads.checkInvariants()
       for key in Int64(0)..<100 {
         let id = staff.id(staff.firm, key)
-        #expect(kept.target(id).map { $0.recordID == id } != false)
+        #expect(reads.target(id).map { $0.recordID == id } != false)
       }
-      if random.isTrue(0.05) { kept.removeAll() }
+      if random.isTrue(0.05) { reads.removeAll() }
     }
-    kept.removeAll()
-    kept.checkInvariants()
-    #expect(kept.isEmpty)
+    reads.removeAll()
+    reads.checkInvariants()
+    #expect(reads.isEmpty)
   }
 }

@@ -33,7 +33,7 @@ struct UnsavedIndexTests {
   private func checkInvariants() {
     context.storage.checkInvariants()
     context.storage.registry.checkInvariants()
-    context.storage.kept.checkInvariants()
+    context.storage.retainedReads.checkInvariants()
   }
 
   /// All objects with their names.
@@ -105,6 +105,46 @@ struct UnsavedIndexTests {
         #expect(try fetched(wanted) == Set(expected))
         if random.isTrue(0.1) { checkInvariants() }
       }
+    }
+  }
+
+  /// Otherwise the cost of an import that fetches each record by its key would grow with the square of the number of
+  /// records.
+  @Test(arguments: [100, 2_000])
+  func `a look-up by a key of two attributes finds the records of the rarer value, however many have the other value`(
+    count: Int
+  ) throws {
+    let model = try ManagedObjectModel {
+      Entity("Order") {
+        Attribute("shop", .string, optional: true)
+        Attribute("number", .int64, optional: true)
+      }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let entity = try coordinator.managedObjectModel.entity(named: "Order")
+    let shop = try #require(entity.attribute(named: "shop")).slot
+    let number = try #require(entity.attribute(named: "number")).slot
+    try context.performAndWait {
+      var request = FetchRequest<ManagedObject>(entityName: "Order")
+      for key in 0..<count {
+        request.predicate = try FetchPredicate(format: "shop == 'central' AND number == \(key)")
+        #expect(try context.fetch(request).isEmpty)
+        let order = try context.insertNewObject(forEntityName: "Order")
+        try order.setValue("central", for: "shop")
+        try order.setValue(Int64(key), for: "number")
+      }
+      let found = context.storage.withPending {
+        context.storage.unsavedRecords(
+          of: entity,
+          with: [
+            WantedValues(slot: shop, values: [.string("central")]), WantedValues(slot: number, values: [.int(7)]),
+          ])
+      }
+      #expect(found.count == 1)
+      request.predicate = try FetchPredicate(format: "shop == 'central' AND number == 7")
+      #expect(try context.fetch(request).count == 1)
     }
   }
 }

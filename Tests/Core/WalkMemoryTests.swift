@@ -55,8 +55,8 @@ import Testing
         if index.isMultiple(of: 500) { most = max(most, context.registeredObjects.count - count) }
       }
       #expect(found == count * leaves)
-      #expect(most <= KeptReads.limit + 2 * ManagedObjectContext.rowBudget)
-      #expect(found - 500 * leaves > KeptReads.limit + 2 * ManagedObjectContext.rowBudget)
+      #expect(most <= RetainedReads.limit + 2 * ManagedObjectContext.rowBudget)
+      #expect(found - 500 * leaves > RetainedReads.limit + 2 * ManagedObjectContext.rowBudget)
     }
   }
 
@@ -66,7 +66,7 @@ import Testing
     try context.performAndWait {
       for node in try nodes() {
         #expect(try node.objects(for: "leaves").count == 300)
-        #expect(context.registeredObjects.count <= 70 + 300 + KeptReads.limit + ManagedObjectContext.rowBudget)
+        #expect(context.registeredObjects.count <= 70 + 300 + RetainedReads.limit + ManagedObjectContext.rowBudget)
       }
     }
   }

@@ -93,6 +93,27 @@ struct DestroyTests {
     #expect(try stack.makeStranger().count(entity: GroceryRecord.self) == 4)
   }
 
+  @Test func `a destruction whose new store cannot be opened loads no store, and a later load opens all`() throws {
+    var configurations = (0..<2).map { _ in
+      Backend.inMemory.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    }
+    let factory = RefusingFactory(try #require(configurations[1].type.factory))
+    configurations[1].type = StoreType("Refusing", factory: factory)
+    let directory = TemporaryDirectory()
+    let manager = PersistenceManager(
+      name: "Groceries", model: try MappingStack.groceries(), storeConfigurations: configurations,
+      storeLocation: directory.url)
+    try manager.load()
+    try manager.save(entity: GroceryRecord.self, models: GroceryProduct.four, shouldOverwrite: true)
+    factory.refuses.withLock { $0 = true }
+    #expect(refusal(of: manager) == .storeFull)
+    #expect(!manager.isLoaded)
+    factory.refuses.withLock { $0 = false }
+    try manager.load()
+    #expect(manager.container.persistentStoreCoordinator.persistentStores.count == 2)
+    #expect(try manager.count(entity: GroceryRecord.self) == 0)
+  }
+
   @Test func `an error handler can destroy the stores without a deadlock`() async throws {
     let container = OwnContainer(try MappingStack.groceries())
     let manager = PersistenceManager(
@@ -106,6 +127,24 @@ struct DestroyTests {
     #expect(!isLoaded && manager.isLoaded)
     #expect(try await manager.count(entity: GroceryRecord.self) == 0)
   }
+}
+
+/// Opens the stores of another factory, and refuses to open them while a test says so.
+private final class RefusingFactory: StoreFactory {
+  private let base: any StoreFactory
+  let refuses = Mutex(false)
+
+  init(_ base: any StoreFactory) { self.base = base }
+
+  var usesFiles: Bool { base.usesFiles }
+
+  func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
+    if refuses.withLock({ $0 }) { throw CoherenceError(.storeFull, "The disk is full.") }
+    return try base.open(environment)
+  }
+
+  func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? { try base.metadata(environment) }
+  func setAside(_ environment: StoreEnvironment) throws -> String { try base.setAside(environment) }
 }
 
 /// A container of an application that calls its error handler on the thread of the error.

@@ -6,18 +6,18 @@ extension Lock {
   ///   - timeout: The longest wait; `nil` for no limit.
   ///   - name: The name of the store, for the error.
   /// - Throws: ``ErrorCode/storeBusy``, retryable, after the timeout; ``ErrorCode/cancelled``.
-  package borrowing func lock(timeout: Duration?, of name: String) throws {
+  package borrowing func lock(timeout: Duration?, of name: @autoclosure () -> String) throws {
     let deadline = timeout.map { ContinuousClock.now + $0 }
     while true {
       let remaining = deadline.map { $0 - ContinuousClock.now } ?? Self.checkInterval
       if lock(within: max(.zero, min(remaining, Self.checkInterval))) { return }
       if Task.isCancelled {
-        throw CoherenceError(.cancelled, "The task was cancelled while it waited for other writers of \(name).")
+        throw CoherenceError(.cancelled, "The task was cancelled while it waited for other writers of \(name()).")
       }
       if let deadline, ContinuousClock.now >= deadline {
         throw CoherenceError(
           .storeBusy,
-          "Other writers of \(name) took longer than the timeout of the lock; try again, or raise the timeout.",
+          "Other writers of \(name()) took longer than the timeout of the lock; try again, or raise the timeout.",
           isRetryable: true)
       }
     }

@@ -72,10 +72,15 @@ final class MainHop<T>: @unchecked Sendable {
 
   /// Waits without limit until the block ran, and logs from time to time that the main queue is blocked. Ends the
   /// process only if the main queue never ran a block or a job.
-  func wait(limits: MainQueue.WaitLimits = .init(), noteBlocked: (_ seconds: Double) -> Void) -> Result<T, any Error> {
+  ///
+  /// - Parameter elapsed: Returns the time since the start of the wait.
+  func wait(
+    limits: MainQueue.WaitLimits = .init(), noteBlocked: (_ seconds: Double) -> Void,
+    elapsed: (_ start: SuspendingClock.Instant) -> Duration = { SuspendingClock.now - $0 }
+  ) -> Result<T, any Error> {
     condition.lock()
     defer { condition.unlock() }
-    let start = Date.now
+    let start = SuspendingClock.now
     var next = limits.warning
     while true {
       if let result { return result }
@@ -83,7 +88,13 @@ final class MainHop<T>: @unchecked Sendable {
         condition.wait()
         continue
       }
-      if condition.wait(until: start.addingTimeInterval(next)) || state != .waiting || result != nil { continue }
+      // A condition waits for a date, which comes early when the system's clock is set forward, as at the start of a
+      // machine. So the time that has passed decides.
+      let passed = elapsed(start) / .seconds(1)
+      if passed < next {
+        _ = condition.wait(until: Date(timeIntervalSinceNow: next - passed))
+        continue
+      }
       if !MainQueue.isServed, next >= limits.limit { failUnserved(next) }
       // The lock is released during the logging, which may take long: the main queue takes the lock to run the block.
       condition.unlock()

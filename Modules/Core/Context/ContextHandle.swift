@@ -24,6 +24,10 @@ package final class ContextHandle: @unchecked Sendable {
     return result
   }
 
+  /// Whether the context has been deinitialised. Takes no reference to the context, which could become the last one:
+  /// the context would be deinitialised in the middle of the caller's work.
+  package var isCleared: Bool { lock.withLock { address == nil } }
+
   func clear() { lock.withLock { address = nil } }
 }
 

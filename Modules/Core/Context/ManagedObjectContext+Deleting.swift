@@ -12,8 +12,8 @@ extension ManagedObjectContext {
     // Each round applies the rules of the records that the round before has deleted.
     while storage.hasPendingDeleteRules {
       // The lists are emptied first, because hooks called by the reads may delete further objects.
-      let (deleted, records) = (storage.pendingDeletes, storage.pendingRecordDeletes)
-      (storage.pendingDeletes, storage.pendingRecordDeletes) = ([], [])
+      let (deleted, records) = (storage.pendingDeletes.takeAll(), storage.pendingRecordDeletes)
+      storage.pendingRecordDeletes = []
       do {
         if storage.recordsUndo { try recordUndo(ofReferencesTo: (deleted.map(\.recordID) + records.map(\.id))) }
         for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
@@ -22,13 +22,41 @@ extension ManagedObjectContext {
         for object in deleted where try applyDeleteRules(of: object) { detachedIDs.insert(object.recordID) }
         loadedTargets += try applyDeleteRules(of: records)
       } catch {
-        storage.pendingDeletes = deleted + storage.pendingDeletes
-        storage.pendingRecordDeletes = records + storage.pendingRecordDeletes
+        // A completed part of the round may have detached objects, and hooks may have reverted deletes. Neither has
+        // rules to apply any more.
+        storage.pendingDeletes.putBack(deleted.filter { $0.pending?.kind == .deleted })
+        storage.pendingRecordDeletes =
+          records.filter { $0.isTracked && $0.kind == .deleted } + storage.pendingRecordDeletes
+        // No later call finds the objects that this call has detached.
+        try? forgetNeverSaved(detachedIDs)
         throw error
       }
     }
     withExtendedLifetime(loadedTargets) {}
     try forgetNeverSaved(detachedIDs)
+  }
+
+  /// Applies the pending delete rules before a read. The rules of deleted records of detached stores wait: the records
+  /// of other stores do not need them, and a save throws.
+  final func applyReadableDeleteRules() throws {
+    guard storage.hasPendingDeleteRules else { return }
+    let ids = storage.pendingDeletes.objects.map(\.recordID) + storage.pendingRecordDeletes.map(\.id)
+    let readableIDs = Set(readable(ids) { $0 })
+    let objects = storage.pendingDeletes.take { !readableIDs.contains($0.recordID) }
+    let records = storage.pendingRecordDeletes.filter { !readableIDs.contains($0.id) }
+    storage.pendingRecordDeletes.removeAll { !readableIDs.contains($0.id) }
+    defer {
+      // A hook may have reverted deletes.
+      storage.pendingDeletes.putBack(objects.filter { $0.pending?.kind == .deleted })
+      storage.pendingRecordDeletes.insert(contentsOf: records.filter { $0.isTracked && $0.kind == .deleted }, at: 0)
+    }
+    try applyPendingDeleteRules()
+  }
+
+  /// Applies the pending delete rules before a read of the relationships of a record. Throws for a record of a detached
+  /// store whose rules wait.
+  final func applyDeleteRules(beforeReading id: ManagedObjectID) throws {
+    if readable([id], { $0 }).isEmpty { try applyPendingDeleteRules() } else { try applyReadableDeleteRules() }
   }
 
   /// Marks an object for deletion, after its hook.
@@ -49,7 +77,7 @@ extension ManagedObjectContext {
       if storage.recordsUndo { storage.undo?.record(.deleted(DeletedObject(object, record))) }
       storage.markDeleted(record)
       scheduleDeleteRules(of: object)
-    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+    } catch let error as CoherenceError where error.isOfMissingRecord {
       // The record is deleted in the store already.
     } catch {
       object.becomeUnavailable(error, losesChange: true)
@@ -62,7 +90,7 @@ extension ManagedObjectContext {
     storage.pendingDeletes.append(object)
     storage.deleteCount += 1
     // The next read of a reference to the record applies the rules.
-    storage.kept.forget(object)
+    storage.retainedReads.removeTarget(object)
   }
 
   /// Calls `prepareForDeletion` of the target of a cascade while the target's relationships are still complete.

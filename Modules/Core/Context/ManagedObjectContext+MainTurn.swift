@@ -49,7 +49,7 @@ extension ManagedObjectContext {
     let saves = persistentStoreCoordinator?.saves
     if isLasting {
       scheduleTurnEnd()
-      storage.kept.beginLeased(watching: saves)
+      storage.retainedReads.beginLeased(watching: saves)
     }
     turn.open(isLasting: isLasting, saves: saves)
     lease.beginUnit()
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
     guard turn.isOpen else { return }
     if turn.isLasting {
       storage.unit &+= 1
-      if !storage.kept.isEmpty { storage.kept.removeAll() }
+      if !storage.retainedReads.isEmpty { storage.retainedReads.removeAll() }
     }
     turn.close()
   }

@@ -107,7 +107,7 @@ extension ManagedObjectContext {
   public final func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
     try operating {
       processInboxIfUsedDirectly()
-      try applyPendingDeleteRules()
+      try applyReadableDeleteRules()
       let object = try fault(for: current(id), of: id.entity)
       if object.flags.contains(.detached) || object.pending?.kind == .deleted { throw object.deletedError() }
       try object.loadRow()
@@ -115,6 +115,17 @@ extension ManagedObjectContext {
       if object.recordID.isTemporaryID { exposeTemporaryID(object.recordID) }
       return object
     }
+  }
+
+  /// Returns the object with an identifier as an object of a class, and loads it; see ``existingObject(with:)``.
+  ///
+  /// - Throws: ``ErrorCode/wrongType`` for a record of another class, and the errors of ``existingObject(with:)``.
+  public final func existingObject<Object: ManagedObject>(
+    with id: ManagedObjectID, as type: Object.Type
+  ) throws -> Object {
+    let object = try existingObject(with: id)
+    guard let result = object as? Object else { throw object.classError(type) }
+    return result
   }
 
   /// All registered objects, faults included. The context does not retain clean objects, so that the set depends on the
@@ -139,7 +150,7 @@ extension ManagedObjectContext {
 
   private final func objects(of kind: PendingRecord.Kind) -> Set<ManagedObject> {
     operating {
-      try? applyPendingDeleteRules()
+      try? applyReadableDeleteRules()
       let records = storage.records.filter { $0.kind == kind && !$0.isUnchanged }
       return Set(records.compactMap { $0.isBareDelete ? makeFault($0.id, entity: $0.entity) : $0.object })
     }
@@ -246,5 +257,15 @@ extension ManagedObjectContext {
     if storage.hasBareDeletes { objects.visit(from: start, connectToBareDelete) }
     guard !asFaults, !making.contains(.awakensLater) else { return }
     objects.visit(from: start) { if $0.isAsleep { storage.loads.append($0) } }
+  }
+}
+
+extension ManagedObject {
+  /// The error of a request for the object as an object of another class.
+  final func classError(_ type: ManagedObject.Type) -> CoherenceError {
+    CoherenceError(
+      .wrongType,
+      "The identifier of a record of '\(entity.name)' was given where objects of '\(type)' are asked for; "
+        + "ask for the class of the entity or of a parent.")
   }
 }

@@ -45,18 +45,24 @@ extension ManagedObjectContext {
   /// The block is part of the calling task: it has the task's local values, and a cancellation of the task stops a
   /// running fetch with ``ErrorCode/cancelled``.
   ///
-  /// - Throws: The block's error; `CancellationError` when the task was cancelled before the block began;
-  ///   ``ErrorCode/wrongContext`` for a context that belongs to a thread.
+  /// - Throws: The block's error; `CancellationError` when the task was cancelled before the block began, also during
+  ///   the wait for earlier blocks; ``ErrorCode/wrongContext`` for a context that belongs to a thread.
   @discardableResult
   public final func perform<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try Task.checkCancellation()
     try checkHasQueue()
     guard storage.confinement.isMain else {
-      return try await ConfinedTurn(storage.confinement).run { try self.inside(body) }
+      return try await ConfinedTurn(storage.confinement).run {
+        // The task may have been cancelled during its wait. The check precedes the unit of work: in a cancelled task
+        // the context could not read the records that other contexts have changed.
+        try Task.checkCancellation()
+        return try self.inside(body)
+      }
     }
     let wait = MainDemand.begin()
     return try await ConfinedTurn(storage.confinement).run {
       wait.end()
+      try Task.checkCancellation()
       return try self.insideAlone(body)
     }
   }

@@ -7,7 +7,7 @@ extension ManagedObjectContext {
   /// - Throws: Errors of loading related objects.
   final func revertDelete(of object: ManagedObject) throws {
     guard let record = object.pending, record.kind == .deleted else { return }
-    storage.pendingDeletes.removeAll { $0 === object }
+    storage.pendingDeletes.remove(object)
     storage.pendingRecordDeletes.removeAll { $0 === record }
     if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
     storage.unmarkDeleted(record, as: record.base == nil ? .inserted : .updated)
@@ -52,7 +52,7 @@ extension ManagedObjectContext {
       guard isPresent(related) else { return nil }
       try related.loadRow()
       return isPresent(related) ? related : nil
-    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+    } catch let error as CoherenceError where error.isOfMissingRecord {
       return nil
     }
   }

@@ -56,7 +56,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     var coordinator: PersistentStoreCoordinator?
     var parent: ManagedObjectContext?
     var mergePolicy = MergePolicy.error
-    var savesThroughParent = false
+    var savesPastParent = false
     /// Whether save participants take part in the context's saves.
     var recordsChanges = true
     var transactionAuthor: String?
@@ -91,7 +91,7 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Makes a context that reads from another context, unsaved changes included, and saves into it. Retains the parent.
-  /// A save reaches the stores with the parent's own save, unless ``savesThroughParent`` is set. May be called on any
+  /// A save reaches the stores with the parent's own save, unless ``savesPastParent`` is set. May be called on any
   /// thread.
   public convenience init(concurrencyType: ConcurrencyType = .privateQueue, parent: ManagedObjectContext) {
     self.init(concurrencyType: concurrencyType)
@@ -104,7 +104,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     lease.endLasting()
     storage.undo?.clear()
     storage.untrackAll()
-    storage.kept.removeAll()
+    storage.retainedReads.removeAll()
     events.finish()
   }
 
@@ -149,7 +149,7 @@ open class ManagedObjectContext: @unchecked Sendable {
       newValue?.settings.withLock { settings in
         // Handles of released children are removed before an append that would grow the list.
         if settings.children.count == settings.children.capacity {
-          settings.children.removeAll { $0.context == nil }
+          settings.children.removeAll(where: \.isCleared)
         }
         settings.children.append(handle)
       }
@@ -163,12 +163,12 @@ open class ManagedObjectContext: @unchecked Sendable {
     set { settings.withLock { $0.mergePolicy = newValue } }
   }
 
-  /// Whether a save of a context with a parent reaches the stores before `save` returns. Only this context's changes
-  /// are saved. The parents get the saved rows below their own unsaved edits. `false` unless set. May be set on any
-  /// thread, and counts from the next save.
-  public final var savesThroughParent: Bool {
-    get { settings.withLock { $0.savesThroughParent } }
-    set { settings.withLock { $0.savesThroughParent = newValue } }
+  /// Whether a save of a context with a parent goes past its parents into the stores, before `save` returns. Only this
+  /// context's changes are saved. The parents get the saved rows below their own unsaved edits. `false` unless set: a
+  /// save then goes into the parent, in memory. May be set on any thread, and counts from the next save.
+  public final var savesPastParent: Bool {
+    get { settings.withLock { $0.savesPastParent } }
+    set { settings.withLock { $0.savesPastParent = newValue } }
   }
 
   /// The parent whose unsaved changes the reads of this context include; `nil` under a pinned snapshot, which has only
@@ -199,18 +199,21 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   /// The contexts that receive a save: followers and children.
   final var listeners: [ManagedObjectContext] {
-    settings.withLock { settings in
-      settings.children.removeAll { $0.context == nil }
-      settings.followers.removeAll { $0.context == nil }
-      return (settings.children + settings.followers).compactMap(\.context)
+    let handles = settings.withLock { settings in
+      settings.children.removeAll(where: \.isCleared)
+      settings.followers.removeAll(where: \.isCleared)
+      return settings.children + settings.followers
     }
+    // After the lock: a reference from a handle may become the last one, and the deinitialisation of a context runs
+    // other code, which may use this context.
+    return handles.compactMap(\.context)
   }
 
   /// The child contexts.
   final var children: [ManagedObjectContext] { settings.withLock { $0.children }.compactMap(\.context) }
 
   /// Whether the context has children.
-  final var isParent: Bool { settings.withLock { $0.children.contains { $0.context != nil } } }
+  final var isParent: Bool { settings.withLock { $0.children.contains { !$0.isCleared } } }
 
   /// Returns the coordinator.
   ///
@@ -225,8 +228,12 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   final func model() throws(CoherenceError) -> ManagedObjectModel { try coordinator().managedObjectModel }
 
-  /// The entity of the context's model for a class.
-  final func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
+  /// Returns the entity of a class in the context's model, for functions that take an entity. May be called on any
+  /// thread.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``; ``ErrorCode/unknownEntity`` when no entity, or more than one, has the
+  ///   class.
+  public final func entity(for objectClass: ManagedObject.Type) throws(CoherenceError) -> EntityDescription {
     let type = ObjectIdentifier(objectClass)
     if let entity = settings.withLock({ $0.lastClass?.type == type ? $0.lastClass?.entity : nil }) { return entity }
     let model = try model()

@@ -71,7 +71,7 @@ final class AttachedStores: Sendable {
   }
 
   /// The counts of saves of other coordinators that share an attached store with a coordinator.
-  func saveCounts(beside coordinator: PersistentStoreCoordinator) -> [SaveCount] {
+  func saveCounts(ofCoordinatorsSharingStoresWith coordinator: PersistentStoreCoordinator) -> [SaveCount] {
     let coordinator = ObjectIdentifier(coordinator)
     return state.withLock { state in
       let identities = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.identity))

@@ -47,7 +47,9 @@ final class RowGeneration {
 
   /// Appends the rows of keys to `rows`, and returns the keys without a row.
   func find(_ keys: some Sequence<Int64>, in space: IDSpace, into rows: inout [Row]) -> [Int64] {
-    guard count > 0, let words = table.keys(beside: ManagedObjectID(space: space, key: 0)) else { return Array(keys) }
+    guard count > 0, let words = table.keys(inSpaceOf: ManagedObjectID(space: space, key: 0)) else {
+      return Array(keys)
+    }
     var missing: [Int64] = []
     for key in keys {
       if let row = Self.row(words.pointee[key]) { rows.append(row) } else { missing.append(key) }

@@ -1,12 +1,12 @@
 extension PersistentStoreCoordinator {
   /// Returns the identifier of a record in an attached store. Reads no store, so that the record may not exist any
-  /// more. May be called on any thread.
+  /// more. The stored identifier may have a former name of the entity. May be called on any thread.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store of the record is not attached, ``ErrorCode/unknownEntity``
   ///   when the model lacks the entity, or has it as a subentity.
   public func objectID(for id: StoredObjectID) throws(CoherenceError) -> ManagedObjectID {
     guard let store = persistentStore(with: id.storeIdentifier) else { throw id.withoutStore }
-    let entity = try managedObjectModel.entity(named: id.entityName)
+    let entity = try managedObjectModel.entity(identifiedAs: id.entityName)
     guard entity.root === entity else { throw id.withoutHierarchy }
     return ManagedObjectID(space: store.spaces[entity], key: id.key)
   }

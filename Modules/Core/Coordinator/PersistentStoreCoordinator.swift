@@ -154,7 +154,14 @@ public final class PersistentStoreCoordinator: Sendable {
     type: StoreType, configurationName: String?, at url: URL?, options: [String: OptionValue] = [:]
   ) -> StoreEnvironment {
     if let configurationName, managedObjectModel.entities(forConfigurationName: configurationName) == nil {
-      logger.warning("The model has no configuration '\(configurationName)': the store will hold no entities.")
+      let names = managedObjectModel.configurations
+      let known = names.isEmpty ? "no configurations" : "the configurations \(names.quoted)"
+      logger.warning(
+        """
+        The model has no configuration '\(configurationName)', so that the store will hold no entities. The model \
+        has \(known): correct the name, or leave it out for a store of all entities. The name of a file is the \
+        `fileName` of a StoreConfiguration.
+        """)
     }
     return StoreEnvironment(
       type: type, url: url, configurationName: configurationName, model: managedObjectModel, options: options,
@@ -224,8 +231,9 @@ public final class PersistentStoreCoordinator: Sendable {
   func stores(holding entity: EntityDescription) throws(CoherenceError) -> [any PersistentStore] {
     let stores = try openStores().filter { $0.environment.entities.contains { $0 === entity } }
     guard !stores.isEmpty else {
-      throw CoherenceError(
-        .noStore, "No attached store holds '\(entity.name)'; attach one whose configuration has the entity.")
+      let names = managedObjectModel.configurations(with: entity).quoted
+      let advice = names.isEmpty ? "without the name of a configuration" : "for the configuration \(names)"
+      throw CoherenceError(.noStore, "No attached store holds '\(entity.name)'; attach a store \(advice).")
     }
     return stores
   }
@@ -250,4 +258,9 @@ public final class PersistentStoreCoordinator: Sendable {
   public func objectID(forDescription text: String) -> ManagedObjectID? {
     StoredObjectID(text).flatMap { try? objectID(for: $0) }
   }
+}
+
+extension [String] {
+  /// The names in quotation marks, separated by commas.
+  fileprivate var quoted: String { map { "'\($0)'" }.joined(separator: ", ") }
 }

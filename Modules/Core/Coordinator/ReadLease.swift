@@ -30,6 +30,8 @@ struct ReadLease {
   private var offers: [(store: any PersistentStore, reader: any YieldingReader)] = []
   /// The number of nested operations that need one state of each store.
   private var operations = 0
+  /// Whether one of the running operations has failed.
+  private var hasFailedOperation = false
   /// The number of nested ``ManagedObjectContext/withSnapshot(_:)`` calls, and one more for a pinned snapshot. While it
   /// is positive, only a save ends the readers.
   var pins = 0
@@ -69,7 +71,7 @@ struct ReadLease {
   /// rows of the store.
   mutating func reader(
     for store: any PersistentStore, with cache: RowCache
-  ) throws -> (reader: any StoreReader, kept: LeasedRows?) {
+  ) throws -> (reader: any StoreReader, cachedRows: LeasedRows?) {
     let index = try index(for: store)
     let reader = readers[index].reader
     if case .unasked = readers[index].cachedRows {
@@ -115,10 +117,28 @@ struct ReadLease {
   /// back.
   mutating func beginOperation() { operations += 1 }
 
+  /// Notes that a running operation has failed, before ``endOperation()``.
+  mutating func noteFailedOperation() { hasFailedOperation = true }
+
   mutating func endOperation() {
     operations -= 1
     guard operations == 0 else { return }
+    if hasFailedOperation { finishLostReaders() }
     for entry in readers where entry.yielding != nil { entry.hold.release() }
+  }
+
+  /// Finishes the readers that have lost their states, so that later reads of the unit of work begin other states. The
+  /// later reads may belong to other tasks than a cancelled read. A snapshot has no other state.
+  private mutating func finishLostReaders() {
+    hasFailedOperation = false
+    guard pins == 0, !isLasting else { return }
+    let count = readers.count
+    readers.removeAll { entry in
+      guard (entry.yielding as? any StateLosingReader)?.hasLostState == true else { return false }
+      entry.reader.finish()
+      return true
+    }
+    if readers.count < count { number &+= 1 }
   }
 
   /// Finishes the readers, unless they are pinned.

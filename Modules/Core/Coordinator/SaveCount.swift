@@ -23,6 +23,6 @@ extension PersistentStoreCoordinator {
     // operation begin another unit without need, which is only slower.
     guard Confinement.isOnMain || MainTurns.isOnCallingThread else { return }
     saves.riseOfMain()
-    for count in AttachedStores.all.saveCounts(beside: self) { count.riseOfMain() }
+    for count in AttachedStores.all.saveCounts(ofCoordinatorsSharingStoresWith: self) { count.riseOfMain() }
   }
 }

@@ -116,7 +116,7 @@ final class ContextLiveResults: TurnObserver {
   private func process(_ taken: LiveInbox.Content, of context: ManagedObjectContext) {
     var content = taken
     content.isUncertain = !signalTasks.isEmpty
-    try? context.applyPendingDeleteRules()
+    try? context.applyReadableDeleteRules()
     for result in results {
       do {
         if !content.detached.isEmpty, result.stores.contains(where: content.detached.contains) {

@@ -1,9 +1,8 @@
 /// The difference between two states of a live result.
 ///
-/// ``apply(to:)`` turns the former list into the present list. It first removes deleted and moved records from the end
-/// to the beginning, then inserts new and moved records by ascending index. The differences of a stream have no gaps:
-/// each begins at the list where the previous difference ends. The first difference of a stream begins at the empty
-/// list.
+/// ``apply(to:)`` turns the former list into the present list: it first removes deleted and moved records, then inserts
+/// new and moved records by ascending index. The differences of a stream have no gaps: each begins at the list where
+/// the previous difference ends. The first difference of a stream begins at the empty list.
 public struct ResultChanges<Result: ManagedObject>: Sendable {
   /// The change of one record.
   public enum Change: Sendable, Hashable {
@@ -49,28 +48,26 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     current = ResultSnapshot(difference.current)
   }
 
-  /// Turns a list of elements for the former records into a list for the present records.
+  /// Turns a list of elements for the former records into a list for the present records. Each element of the list
+  /// moves twice at most, however many changes there are.
   ///
   /// - Parameter list: Elements for the records of the former list, in its order.
   /// - Parameter make: Returns the element of a record that the changes insert, move or update.
   public func apply<Element>(to list: inout [Element], _ make: (ManagedObjectID) throws -> Element) rethrows {
-    for change in changes.reversed() {
-      switch change {
-      case .delete(_, let index): list.remove(at: index)
-      default: continue
-      }
-    }
-    // The former indexes of moved records still count the deleted records, which are already removed.
-    let deleted = changes.compactMap { if case .delete(_, let index) = $0 { index } else { nil } }
-    func present(_ former: Int) -> Int { former - SortedEntries.partition(deleted.count) { deleted[$0] < former } }
-    let moved = changes.compactMap { if case .move(_, let from, _) = $0 { present(from) } else { nil } }.sorted(by: >)
-    for index in moved { list.remove(at: index) }
+    var removed: [Int] = []
+    var inserted: [(element: Element, index: Int)] = []
     for change in changes {
       switch change {
-      case .insert(let id, let to), .move(let id, _, let to): list.insert(try make(id), at: to)
-      default: continue
+      case .insert(let id, let to): inserted.append((try make(id), to))
+      case .delete(_, let from): removed.append(from)
+      case .move(let id, let from, let to):
+        removed.append(from)
+        inserted.append((try make(id), to))
+      case .update: continue
       }
     }
+    list.removeElements(at: removed.sorted())
+    list.insertElements(inserted)
     for change in changes {
       if case .update(let id, _, let to) = change { list[to] = try make(id) }
     }
@@ -78,4 +75,40 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
 
   /// Turns the identifiers of the former list into the identifiers of the present list.
   public func apply(to list: inout [ManagedObjectID]) { apply(to: &list) { $0 } }
+}
+
+extension Array {
+  /// Removes the elements at ascending indexes.
+  fileprivate mutating func removeElements(at indexes: [Int]) {
+    guard let first = indexes.first else { return }
+    var end = first
+    var removed = indexes[...]
+    for index in first..<count {
+      if removed.first == index {
+        removed.removeFirst()
+      } else {
+        swapAt(index, end)
+        end += 1
+      }
+    }
+    precondition(removed.isEmpty, "The list has fewer elements than the former list.")
+    removeLast(count - end)
+  }
+
+  /// Inserts elements at indexes of the resulting list, which are ascending.
+  fileprivate mutating func insertElements(_ elements: [(element: Element, index: Int)]) {
+    var source = count - 1
+    // The new elements only make room; the end of the list moves behind them.
+    append(contentsOf: elements.lazy.map(\.element))
+    var target = count - 1
+    for (element, index) in elements.reversed() {
+      while target > index {
+        swapAt(target, source)
+        target -= 1
+        source -= 1
+      }
+      self[index] = element
+      target -= 1
+    }
+  }
 }

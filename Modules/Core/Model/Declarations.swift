@@ -26,9 +26,9 @@ public struct Entity: Sendable {
   /// The names of the entity in earlier models, the latest first. A store with the entity under one of these names
   /// keeps its records, even if the store skipped some of the models.
   ///
-  /// A program with an earlier model finds the records when it attaches the store again. While programs with both
-  /// models have a store open, each refuses to read records that the other inserts into a hierarchy of several
-  /// entities, until it attaches the store again. Texts of identifiers contain the entity's name.
+  /// Programs with either model may have a store open at the same time: records keep the name that the entity had when
+  /// its table was made. Texts of identifiers have the last of the former names, so that a rename changes no text:
+  /// declare all former names for as long as such texts are kept.
   public var formerNames: [String]
   /// Texts of the application by key; ``EntityDescription/keySetting`` names the attributes of the key.
   public var userInfo: [String: String]
@@ -177,8 +177,8 @@ public struct Relationship: PropertyDeclaration {
   /// Whether the model finds the inverse when ``inverse`` is `nil`.
   ///
   /// The inverse is the relationship of the destination that names this relationship, or else the only one that leads
-  /// back and whose inverse is left to the model too. A model with several such relationships is refused. Two
-  /// relationships of an entity to itself are inverses only if one is to one and the other to many. Otherwise the
+  /// back and whose inverse is left to the model too. A model with several such relationships is refused. Of
+  /// the relationships of an entity to itself, only a to-one and a to-many relationship are inverses. Otherwise the
   /// inverse stays `nil`.
   public var infersInverse = false
   /// The effect of a delete of the source on the destinations.

@@ -12,6 +12,9 @@ public final class EntityDescription: @unchecked Sendable {
   public let formerNames: [String]
   /// The name that the entity had in the model before; the first of ``formerNames``.
   public var renamingIdentifier: String? { formerNames.first }
+  /// The name of the entity in the texts of identifiers: the earliest of its names. A rename changes no text, because
+  /// attributes, other stores and other programs keep such texts.
+  var nameInIdentifiers: String { formerNames.last ?? name }
   /// Texts of the application by key; see also ``keySetting``.
   public let userInfo: [String: String]
   /// The class of the entity's objects.

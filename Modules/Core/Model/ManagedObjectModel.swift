@@ -30,6 +30,8 @@ public final class ManagedObjectModel: Sendable {
   /// The warnings of the reader of a model file, without the model's own warnings.
   let notes: [String]
   private let entitiesByClass: [ObjectIdentifier: [EntityDescription]]
+  /// The entities by former name.
+  private let entitiesByFormerName: [String: EntityDescription]
 
   /// Builds a model.
   ///
@@ -79,6 +81,8 @@ public final class ManagedObjectModel: Sendable {
     self.derivations = DerivationIndex(linked)
     self.versionIdentifiers = versionIdentifiers
     self.entitiesByClass = Dictionary(grouping: linked) { ObjectIdentifier($0.objectClass) }
+    self.entitiesByFormerName = Dictionary(
+      linked.flatMap { entity in entity.formerNames.map { ($0, entity) } }, uniquingKeysWith: { first, _ in first })
     self.entitiesByConfiguration = configurations.mapValues { names in
       let chosen = Set(names.flatMap { byName[$0]!.hierarchy.map(\.name) })
       return linked.filter { chosen.contains($0.name) }
@@ -99,6 +103,11 @@ public final class ManagedObjectModel: Sendable {
     return entitiesByConfiguration[name]
   }
 
+  /// The names of the configurations that have an entity, sorted.
+  func configurations(with entity: EntityDescription) -> [String] {
+    configurations.filter { name in entitiesByConfiguration[name, default: []].contains { $0 === entity } }
+  }
+
   /// The entity with a name.
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, listing the existing names.
@@ -108,6 +117,14 @@ public final class ManagedObjectModel: Sendable {
       throw CoherenceError(.unknownEntity, "The model has no entity '\(name)'; it has: \(names).")
     }
     return entity
+  }
+
+  /// The entity with a present or a former name.
+  ///
+  /// - Throws: ``ErrorCode/unknownEntity``, listing the existing names.
+  func entity(identifiedAs name: String) throws(CoherenceError) -> EntityDescription {
+    if let entity = entitiesByName[name] ?? entitiesByFormerName[name] { return entity }
+    return try entity(named: name)
   }
 
   /// The entity with a class of objects.

@@ -31,7 +31,7 @@ private struct KeyPathNames: @unchecked Sendable {
 
   subscript(keyPath: AnyKeyPath) -> String? { names[keyPath] }
 
-  /// The names of each class that was asked for them.
+  /// The names by class, entered at the first look-up of a class.
   private static let cache = Mutex<[ObjectIdentifier: KeyPathNames]>([:])
 
   /// The names of the key paths of a class.

@@ -12,7 +12,7 @@ extension ManagedObject {
       check()
       let slot = key.slot(in: self)
       if pending == nil, slot >= 0, let row, case .reference(let id) = row[slot],
-        let object = unmanagedStorage?._withUnsafeGuaranteedRef({ $0.kept.target(id) })
+        let object = unmanagedStorage?._withUnsafeGuaranteedRef({ $0.retainedReads.target(id) })
       {
         // The object's class is mostly the target class itself. This comparison is faster than a check for a subclass.
         return type(of: object) == Target.self ? unsafeDowncast(object, to: Target.self) : object as? Target
@@ -70,7 +70,7 @@ extension ManagedObject {
     guard case .reference(let id) = try loadedValue(at: slot) else { return nil }
     guard let context = managedObjectContext else { return try uninsertedObject(id) }
     if let storage, storage.hasPendingDeleteRules, storage.record(for: id)?.kind == .deleted {
-      try context.applyPendingDeleteRules()
+      try context.applyDeleteRules(beforeReading: recordID)
       // Without a rule that clears it, the reference stays.
       guard !flags.contains(.detached), try loadedValue(at: slot) == .reference(id) else { return nil }
     }
@@ -114,16 +114,17 @@ extension ManagedObject {
     let new = object.map { AttributeValue.reference($0.recordID) } ?? .null
     guard old != new else { return }
     guard let inverse = relationship.inverse else { return try write(new, at: slot) }
-    if case .reference(let id) = old, let former = try? member(id, of: relationship) {
-      try former.removeRelated(self, of: inverse)
+    // Each side is loaded before the first change, so that a failed read changes no side.
+    let former = try loadedPartner(old, of: relationship)
+    var formerOwner: ManagedObject?
+    if let object, let inverseSlot = inverse.slot {
+      formerOwner = try object.loadedPartner(try object.loadedValue(at: inverseSlot), of: inverse)
     }
+    // The history copies an ordered list before the list's first change.
+    if storage?.recordsUndo == true, inverse.isOrdered { _ = try object?.memberList(of: inverse) }
+    try former?.removeRelated(self, of: inverse)
     // In a one-to-one relationship, the new target leaves the object that has led to it.
-    if let object, let inverseSlot = inverse.slot,
-      case .reference(let formerID) = try object.loadedValue(at: inverseSlot), formerID != recordID,
-      let formerOwner = try? object.member(formerID, of: inverse)
-    {
-      try formerOwner.removeRelated(object, of: relationship)
-    }
+    if let object, let formerOwner, formerOwner !== self { try formerOwner.removeRelated(object, of: relationship) }
     try write(new, at: slot)
     try clearPosition(after: slot)
     try object?.addRelated(self, of: inverse)
@@ -154,7 +155,7 @@ extension ManagedObject {
     do {
       guard let slot = relationship.slot else { return try changeMembers(of: relationship, .remove(id)) }
       if try loadedValue(at: slot) == .reference(id) { try write(.null, at: slot) }
-    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+    } catch let error as CoherenceError where error.isOfMissingRecord {
       // Another writer deleted the record, and its links with it; or the reference was dangling.
     }
   }
@@ -208,16 +209,13 @@ extension ManagedObject {
   final func removeDeletedMembers(of relationship: RelationshipDescription) throws {
     guard let storage, storage.hasPendingDeleteRules, relationship.inverse != nil, let context = managedObjectContext
     else { return }
-    let hasDeletedMember: Bool
-    if let list = loadedList(of: relationship) {
-      let new = storage.pendingDeletes.suffix(storage.deleteCount - list.comparedDeletes)
-      let changes = pending?.members[relationship]
-      hasDeletedMember = new.contains { changes?.contains($0.recordID) ?? list.contains($0.recordID) }
-      list.comparedDeletes = storage.deleteCount
-    } else {
-      hasDeletedMember = storage.pendingDeletes.contains { $0.entity.root === relationship.destination.root }
-    }
-    if hasDeletedMember { try context.applyPendingDeleteRules() }
+    let list = loadedList(of: relationship)
+    let hasDeletedMember =
+      storage.pendingDeletes.hasObject(of: relationship.destination.root)
+      && (list.map { mayHaveDeletedMember($0, of: relationship, in: storage) } ?? true)
+    // After a failure of the rules below, the next read compares the same deletes again.
+    if !hasDeletedMember { list?.comparedDeletes = storage.deleteCount }
+    if hasDeletedMember { try context.applyDeleteRules(beforeReading: recordID) }
   }
 
   /// The members from the store or the parent, with this context's own changes applied. In a relationship without an
@@ -283,7 +281,7 @@ extension ManagedObject {
     let isOrdered = relationship.isOrdered
     let isStored = try isStoredMember(revertedBy: edit, of: relationship)
     if let storage, storage.recordsUndo { try recordUndo(of: edit, relationship) }
-    collections?[relationship]?.effective = nil
+    updateEffectiveMembers(of: relationship, before: edit, record)
     guard let storage else {
       return record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered)
     }
@@ -330,6 +328,7 @@ extension ManagedObject {
     try checkCanRelate(object, to: relationship)
     if let inverse = relationship.inverse, !inverse.isToMany { return try object.setTarget(self, of: inverse) }
     guard try !hasMember(object.recordID, of: relationship) else { return }
+    if let inverse = relationship.inverse { try object.loadSide(for: .add(recordID), of: inverse) }
     try changeMembers(of: relationship, .add(object.recordID))
     if let inverse = relationship.inverse { try object.addRelated(self, of: inverse) }
   }
@@ -348,6 +347,7 @@ extension ManagedObject {
     if let inverse = relationship.inverse, !inverse.isToMany, !isDeleted {
       return try object.setTarget(nil, of: inverse)
     }
+    if let inverse = relationship.inverse, !isDeleted { try object.loadSide(for: .remove(recordID), of: inverse) }
     try changeMembers(of: relationship, .remove(object.recordID))
     if let inverse = relationship.inverse, !isDeleted { try object.removeRelated(self, of: inverse) }
   }
@@ -361,7 +361,8 @@ extension ManagedObject {
     let surplus = try memberIDs(of: relationship).filter { !wanted.contains($0) }
     // The removed members are loaded together, before their inverses are cleared.
     let former = surplus.isEmpty ? [] : try members(of: relationship)
-    defer { withExtendedLifetime(former) {} }
+    let formerOwners = try formerOwners(of: objects, in: relationship)
+    defer { withExtendedLifetime((former, formerOwners)) {} }
     for id in surplus {
       try removeMember(try member(id, of: relationship), from: relationship)
     }

@@ -61,7 +61,7 @@ struct PredicateFormatArguments {
   /// The elements of a collection of an unknown type.
   static func opened(_ elements: some Collection) -> [Any] { Array(elements) }
 
-  /// The value of an argument; `nil` for a value of a type without attributes.
+  /// The value of an argument; `nil` for an argument whose type no attribute or reference can have.
   static func value(_ argument: Any) -> AttributeValue? {
     switch argument {
     case let value as any AttributeConvertible: value.attributeValue

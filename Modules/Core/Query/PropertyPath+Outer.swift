@@ -3,8 +3,8 @@ import Synchronization
 /// The identity of a record in a typed expression, such as the album in
 /// `{ album in album.tracks.any { $0.title == album.title } }`.
 ///
-/// A closure can use the records of all closures around it, and every expression looks the same wherever it was made. The
-/// identity tells the record of a path until the closure has returned and the path has an outer level.
+/// A closure can use the records of all closures around it, and an expression alone does not show the closure that made
+/// it. The identity names the record of a path until the closure has returned and the path has an outer level.
 struct QueryScopeID: Hashable, Sendable {
   private static let last = Atomic<Int>(0)
   private let number = Self.last.add(1, ordering: .relaxed).newValue

@@ -1,7 +1,7 @@
 import Logging
 
-// The beginning of the reads that answer requests. Each read logs the parts that the store leaves to the context: such
-// a read costs more, and a user may choose another condition or order.
+// The beginning of the reads of requests. Each read logs the parts that the store leaves to the context: such a read
+// costs more, and a user may choose another condition or order.
 
 extension ManagedObjectContext {
   /// Begins a fetch in a store, and logs the parts of the query that the store leaves to the context.

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   @inline(__always) final func preparingRead<T>(_ body: () throws -> T) throws -> T {
     processInboxIfUsedDirectly()
     let result = try inOneState {
-      try applyPendingDeleteRules()
+      try applyReadableDeleteRules()
       return try body()
     }
     if lease.hasNewReader { forgetStateBeforeRead() }

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
         lease.pins -= 1
         lease.endOperation()
         lease.end()
-        if lease.pins == 0 { storage.kept.removeAll() }
+        if lease.pins == 0 { storage.retainedReads.removeAll() }
       }
       return try body()
     }
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
 
   /// Makes faults of unchanged objects, so that the snapshot reads objects in use again, many with one read.
   final func forgetCleanRows() {
-    storage.kept.removeAll()
+    storage.retainedReads.removeAll()
     let objects = storage.registry.all.filter { $0.pending == nil && $0.row != nil }
     turningIntoFaults(objects) {
       for object in objects where object.pending == nil {
@@ -49,7 +49,12 @@ extension ManagedObjectContext {
       lease.endOperation()
       awakenLoaded()
     }
-    return try body()
+    do {
+      return try body()
+    } catch {
+      lease.noteFailedOperation()
+      throw error
+    }
   }
 
   /// The lease's reader for a store.

@@ -38,7 +38,7 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// together, when one of them is used; zero for no batches. A fetch refuses a negative number with
   /// ``ErrorCode/invalidFetchRequest``.
   ///
-  /// ``ManagedObjectContext/fetch(_:)`` returns an array of loaded objects whatever the number is.
+  /// ``ManagedObjectContext/fetch(_:)`` returns an array of loaded objects for every number.
   public var fetchBatchSize = 0
   /// The paths of relationships whose members are loaded with the fetch, by a few reads for all records together, and
   /// retained for the unit of work. A path such as `tracks.artist` continues from the members. The name of a weak

@@ -5,7 +5,7 @@ extension ManagedObjectContext {
   ///
   /// A save into a store is one transaction, and durable when `save` returns, as far as the store's options promise. A
   /// save into several stores is atomic for each store. A save into a parent stays in memory until the parent saves,
-  /// unless ``savesThroughParent`` is set.
+  /// unless ``savesPastParent`` is set.
   ///
   /// After a failure the context is as it was before the call, so that the caller can remove the cause and save again.
   /// Only the objects of committed stores are clean then.
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
       var activity = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
       try measured(StackOperation(.save, target), ifFailed: activity) {
         try movingSnapshotIfChanged {
-          try storage.saveNumber.saving { try savingWithoutUndo { try saveJoining(&activity) } }
+          try storage.saveNumber.saving { try savingWithoutUndo { try saveDiscardingCollidingObjects(&activity) } }
         }
       } as: { _ in
         activity
@@ -56,29 +56,29 @@ extension ManagedObjectContext {
     try refuseSaveByHook()
   }
 
-  /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``JoiningEqualRecord``.
-  private final func saveJoining(_ activity: inout ContextActivity) throws {
+  /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``DiscardedOnCollision``.
+  private final func saveDiscardingCollidingObjects(_ activity: inout ContextActivity) throws {
     while true {
       do {
         return try saveChanges(&activity)
       } catch let error as CoherenceError where error.code == .uniquenessViolated {
         // Each attempt deletes an inserted object, so that the attempts end.
-        guard let joining = joiningObject(of: error) else { throw error }
-        delete(joining)
+        guard let discarded = discardableObject(of: error) else { throw error }
+        delete(discarded)
       }
     }
   }
 
   /// The inserted object of a collision that may be deleted in favour of the equal record.
-  private final func joiningObject(of error: CoherenceError) -> ManagedObject? {
+  private final func discardableObject(of error: CoherenceError) -> ManagedObject? {
     let refused = error.objectIDs.lazy.compactMap { self.storage.registry.object(for: $0) }
     return refused.first { object in
-      object.pending?.kind == .inserted && (object as? any JoiningEqualRecord)?.joinsEqualRecord == true
+      object.pending?.kind == .inserted && (object as? any DiscardedOnCollision)?.isDiscardedOnCollision == true
     }
   }
 
   /// The target of a save, in reports to observers.
-  private final var target: String { parent == nil || savesThroughParent ? "stores" : "parent" }
+  private final var target: String { parent == nil || savesPastParent ? "stores" : "parent" }
 
   /// Runs the stages of a save.
   ///
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
     if isObserved { activity = pendingSave }
     guard storage.hasChanges else { return dropVoidRecords() }
     if Task.isCancelled { throw CoherenceError(.cancelled, "The task was cancelled before the save began.") }
-    if let parent, !savesThroughParent { return try save(into: parent) }
+    if let parent, !savesPastParent { return try save(into: parent) }
     try saveIntoStores()
   }
 
@@ -148,7 +148,7 @@ extension ManagedObjectContext {
     }
     lease.endOffers()
     coordinator.countSave()
-    if !published.isEmpty || !published.permanentIDs.isEmpty { propagate(published, passesParents: savesThroughParent) }
+    if !published.isEmpty || !published.permanentIDs.isEmpty { propagate(published, passesParents: savesPastParent) }
     // Posted last, so that the following contexts have the changes when a reader of a stream fetches.
     committedChanges.post(to: coordinator, runningSave)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
@@ -176,7 +176,10 @@ extension ManagedObjectContext {
       do {
         committed = try execution.commit(unit)
       } catch {
-        throw outcomes.failure(error, of: unit.store)
+        let failure = outcomes.failure(error, of: unit.store)
+        // Afterwards, because the failure finds the refused records by their keys.
+        unit.unit.releaseTakenKeys(after: error)
+        throw failure
       }
       outcomes.noteCommit(in: unit.store)
       committedChanges.add(committed)

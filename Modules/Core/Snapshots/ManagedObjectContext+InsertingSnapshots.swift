@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     } else {
       do {
         _ = try existingObject(with: id)
-      } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+      } catch let error as CoherenceError where error.isOfMissingRecord {
         return
       }
     }

@@ -90,7 +90,7 @@ extension KeyedDecodingContainer<SnapshotCodingKey> {
     case .date:
       guard let date = Timestamp(try decode(Date.self, forKey: key)) else {
         throw DecodingError.dataCorruptedError(
-          forKey: key, in: self, debugDescription: "The date lies further from 1970 than 292,000 years.")
+          forKey: key, in: self, debugDescription: "The date lies further from 1970 than 291,500 years.")
       }
       return .date(date)
     }

@@ -19,8 +19,8 @@ public protocol StateMarking: PersistentStore {
   func save(_ request: StoreSaveRequest, committed: (StateChange) -> Void) throws
 }
 
-/// The identity of a state of a store's records. Two readers with equal marks read equal rows, whatever processes have
-/// written between them.
+/// The identity of a state of a store's records. Two readers with equal marks read equal rows, even if other
+/// processes have written between the two reads.
 ///
 /// Marks are only compared with marks of the same store, while the store is attached.
 public struct StateMark: Sendable, Hashable {

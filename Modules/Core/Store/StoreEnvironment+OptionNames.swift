@@ -7,7 +7,7 @@ extension StoreEnvironment {
   /// Other unknown names belong to stores of other types, so that a configuration can change its type.
   ///
   /// - Parameter names: The names of the store's own options.
-  /// - Throws: ``ErrorCode/invalidOption``, with the name that was meant.
+  /// - Throws: ``ErrorCode/invalidOption``, with the similar name of a known option.
   package func checkOptionNames(besides names: [String]) throws(CoherenceError) {
     let knownNames = StoreOption.all + names
     for name in options.keys.sorted() where !knownNames.contains(name) {

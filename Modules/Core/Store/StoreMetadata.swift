@@ -6,12 +6,14 @@ public struct StoreMetadata: Sendable, Hashable, Codable {
   public var identifier: StoreIdentifier
   /// The name of the store type.
   public var type: String
-  /// The version hash of each entity in the model with which the store was opened last.
+  /// The version hash of each entity in the model of the last recorded opening; see ``models``.
   public var versionHashes: [String: String]
   /// Texts of the application by key.
   public var userInfo: [String: String] = [:]
-  /// The models with which programs opened the store for writing, in the order of their first opening. The last model
-  /// is the newest.
+  /// The models with which programs opened the store, in the order of their first opening. The last model is the
+  /// newest.
+  ///
+  /// The store records no opening to read only, with a part of its model, or without the right to migrate.
   public var models: [ModelRecord] = []
 
   /// Makes the metadata of a new store.
@@ -71,7 +73,7 @@ extension ModelRecord: CustomStringConvertible {
 
 /// The age of a model in comparison with the models that opened a store before.
 public enum ModelAge: Sendable, Hashable {
-  /// No program has opened the store with the model.
+  /// The store has no record of an opening with the model.
   case unseen
   /// Programs have opened the store with the model, and later for the first time with another model.
   case older
@@ -87,13 +89,14 @@ extension StoreMetadata {
     return index == models.count - 1 ? .newest : .older
   }
 
-  /// The record of the model with which the store was opened last.
+  /// The record of the model of the last recorded opening.
   public var lastModel: ModelRecord? { models.last { $0.versionHashes == versionHashes } }
 
   /// The greatest number of recorded models. Beyond it, the oldest models are removed.
   static let modelLimit = 100
 
-  /// Records that a program opened the store with a model. Changes nothing if the model was the last one already.
+  /// Records that a program opened the store with a model. If the model was the last one already, its record stays as
+  /// it is. A store of an earlier version of the framework first gets a record of its last model.
   package mutating func recordOpening(by record: ModelRecord) {
     if models.isEmpty {
       // For a store of an earlier version of the framework, only the hashes of the model are known.

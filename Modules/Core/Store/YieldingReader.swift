@@ -26,6 +26,12 @@ extension YieldingReader {
   public func offerToSave() -> Bool { false }
 }
 
+/// A yielding reader whose state ends with a failed read, such as the read of a cancelled task.
+package protocol StateLosingReader: YieldingReader {
+  /// Whether a failed read has ended the state, so that all further reads fail.
+  var hasLostState: Bool { get }
+}
+
 /// A context's request that a reader stays in its state: from the first read of a fetch to the last read of its
 /// prefetches, and from the first read of a snapshot to its end.
 ///

@@ -56,7 +56,7 @@ extension AttributeType {
     case (.date, .double(let number)) where number.isNaN:
       // `Date.attributeValue` returns not-a-number for a date out of range.
       throw CoherenceError(
-        .invalidValue, "The date lies further from 1970 than 292,000 years, which no store can keep.")
+        .invalidValue, "The date lies further from 1970 than 291,500 years, which no store can keep.")
     case (.int64, .double(let number)) where number.isNaN:
       // `Duration.attributeValue` returns not-a-number for a duration out of range.
       throw CoherenceError(

@@ -104,14 +104,15 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// Makes a point in time from microseconds since 1970-01-01 00:00:00 UTC; negative before.
   @inlinable public init(microseconds: Int64) { self.microseconds = microseconds }
 
-  /// The nearest microsecond to a date; `nil` for a date more than 292,000 years from 1970.
+  /// The nearest microsecond to a date; `nil` for a date about 291,500 years or more from 1970.
   @inlinable public init?(_ date: Date) {
     let value = (date.timeIntervalSince1970 * 1_000_000).rounded()
     guard value.magnitude < 9.2e18 else { return nil }
     microseconds = Int64(value)
   }
 
-  /// A date whose nearest microsecond is this time.
+  /// A date whose nearest microsecond is this time, or else one of the nearest dates: before 1728 and after 2273
+  /// neighbouring dates are more than a microsecond apart.
   @inlinable public var date: Date {
     let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     // From 1843 to 2096 neighbouring dates are less than a microsecond apart.
@@ -119,7 +120,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   }
 
   /// Returns the date or one of its two neighbours, the one that rounds to this microsecond, so that a date read from a
-  /// store is stored as the same value again.
+  /// store is stored as the same value again. Returns the date itself if none of the three rounds to this microsecond.
   @usableFromInline func neighbor(of date: Date) -> Date {
     let interval = date.timeIntervalSinceReferenceDate
     let candidates = [interval, interval.nextUp, interval.nextDown].map(Date.init(timeIntervalSinceReferenceDate:))

@@ -13,7 +13,7 @@ extension Date {
   /// try manager.fetchModel(notes, uid: 1) == note  // true
   /// ```
   ///
-  /// The function returns a rounded date unchanged, and also a date more than 292,000 years from 1970, which stores do
-  /// not keep. Predicates round their dates likewise, so that a search for the unrounded date finds the record.
+  /// The function returns a rounded date unchanged, and also a date about 291,500 years or more from 1970, which stores
+  /// do not keep. Predicates round their dates likewise, so that a search for the unrounded date finds the record.
   public func roundedToMicroseconds() -> Date { Timestamp(self)?.date ?? self }
 }

@@ -23,18 +23,18 @@ struct IDTable: ~Copyable {
   }
 
   /// The table of an identifier's space, if it has one. Valid until the next `removeAll`.
-  @inline(__always) func keys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable>? {
+  @inline(__always) func keys(inSpaceOf id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable>? {
     let space = id.unmanagedSpace.toOpaque()
     for entry in entries where entry.space == space { return entry.keys }
     return nil
   }
 
   /// The table of an identifier's space, made on the first call. Valid until the next `removeAll`.
-  @inline(__always) mutating func makeKeys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
-    keys(beside: id) ?? addKeys(beside: id)
+  @inline(__always) mutating func makeKeys(inSpaceOf id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
+    keys(inSpaceOf: id) ?? addKeys(inSpaceOf: id)
   }
 
-  private mutating func addKeys(beside id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
+  private mutating func addKeys(inSpaceOf id: ManagedObjectID) -> UnsafeMutablePointer<KeyTable> {
     let keys = UnsafeMutablePointer<KeyTable>.allocate(capacity: 1)
     keys.initialize(to: KeyTable())
     entries.append(Entry(space: id.unmanagedSpace.toOpaque(), keys: keys))
@@ -42,18 +42,18 @@ struct IDTable: ~Copyable {
   }
 
   /// The word of an identifier; zero for an unknown identifier.
-  @inline(__always) subscript(id: ManagedObjectID) -> UInt { keys(beside: id)?.pointee[id.key] ?? 0 }
+  @inline(__always) subscript(id: ManagedObjectID) -> UInt { keys(inSpaceOf: id)?.pointee[id.key] ?? 0 }
 
   @inline(__always) mutating func set(_ word: UInt, for id: ManagedObjectID) {
-    makeKeys(beside: id).pointee.set(word, for: id.key)
+    makeKeys(inSpaceOf: id).pointee.set(word, for: id.key)
   }
 
   /// Reserves memory for a number of further identifiers of one space.
-  mutating func reserve(_ more: Int, beside id: ManagedObjectID) { makeKeys(beside: id).pointee.reserve(more) }
+  mutating func reserve(_ more: Int, inSpaceOf id: ManagedObjectID) { makeKeys(inSpaceOf: id).pointee.reserve(more) }
 
   /// Removes an identifier if its word equals the given word.
   @inline(__always) mutating func remove(_ id: ManagedObjectID, ifWord word: UInt) {
-    keys(beside: id)?.pointee.remove(id.key, ifWord: word)
+    keys(inSpaceOf: id)?.pointee.remove(id.key, ifWord: word)
   }
 
   mutating func removeAll() {

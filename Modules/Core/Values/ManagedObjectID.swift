@@ -139,8 +139,12 @@ public struct IDSpaces: Sendable {
     for space in spaces.values { space.rows.noteStore(at: location, isAttachedElsewhere: isAttachedElsewhere) }
   }
 
-  /// The space of the hierarchy whose root has a name; `nil` for an unknown name.
-  func space(ofRoot name: String) -> IDSpace? { spaces.values.first { $0.root.name.hasSameBytes(as: name) } }
+  /// The space of the hierarchy whose root has a present or a former name; `nil` for an unknown name.
+  func space(ofRoot name: String) -> IDSpace? {
+    spaces.values.first { space in
+      ([space.root.name] + space.root.formerNames).contains { $0.hasSameBytes(as: name) }
+    }
+  }
 }
 
 /// The identity of a store. The store itself keeps the identifier, so that it stays the same each time the store is

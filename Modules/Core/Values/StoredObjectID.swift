@@ -10,12 +10,14 @@
 /// let id = try coordinator.objectID(for: StoredObjectID(text: text))
 /// let same = context.object(with: id)
 /// ```
-/// The text `x-coherence://<store>/<entity>/p<key>` stays the same from release to release. A slash and a percent sign
-/// in a name are percent-encoded. `Codable` as this text. May be used on any thread.
+/// The text `x-coherence://<store>/<entity>/p<key>` stays the same from release to release, also when a release renames
+/// the entity and declares its former names. A slash and a percent sign in a name are percent-encoded. `Codable` as
+/// this text. May be used on any thread.
 public struct StoredObjectID: Sendable, Hashable {
   /// The store of the record.
   public let storeIdentifier: StoreIdentifier
-  /// The name of the root of the record's entity hierarchy. The record itself may be of a subentity.
+  /// The name of the root of the record's entity hierarchy: the earliest of the names that the model declares. The
+  /// record itself may be of a subentity.
   public let entityName: String
   /// The key within the store and the hierarchy.
   public let key: Int64
@@ -30,7 +32,7 @@ public struct StoredObjectID: Sendable, Hashable {
         "The identifier of an unsaved object of '\(id.entity.name)' is temporary and identifies no stored "
           + "record; save the object first, or call `obtainPermanentIDs(for:)`.")
     }
-    self.init(storeIdentifier: store, entityName: id.space.root.name, key: id.key)
+    self.init(storeIdentifier: store, entityName: id.space.root.nameInIdentifiers, key: id.key)
   }
 
   /// Parses the text of an identifier.

@@ -69,7 +69,7 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try plain(key)
   }
 
-  /// Decodes a value through the generic form, when a direct conversion fails.
+  /// Decodes a value through the generic form: of a JSON field, or after a direct conversion failed.
   private func decodeGenerically<T: Decodable>(_ key: Key) throws -> T { try decode(T.self, forKey: key) }
 
   // MARK: Parts

@@ -5,7 +5,7 @@ public typealias SaveCompletion = @Sendable ((any Error)?) -> Void
 
 extension ManagedObjectContext {
   /// Saves on the context's queue, then its parents, up to the stores. Parents are saved even if the context itself has
-  /// no changes. A context with `savesThroughParent` reaches the stores itself, so its parents are not saved.
+  /// no changes. A context with `savesPastParent` reaches the stores itself, so its parents are not saved.
   ///
   /// - Parameter completion: Called once, on the queue of the last context, even if the caller has released the
   ///   context. After an error, the changes that reached a parent stay there, unsaved.
@@ -17,7 +17,8 @@ extension ManagedObjectContext {
 
   /// Saves the context and its parents, and returns when the changes are in the stores; see ``saveChanges(_:)``.
   ///
-  /// - Throws: As `save`, and `CancellationError` when the task was cancelled before the save began.
+  /// - Throws: As `save`, and `CancellationError` when the task was cancelled before the save of the context or of a
+  ///   parent began. Changes that reached a parent stay there, unsaved.
   public final func saveChanges() async throws {
     var context = self
     while let parent = try await context.perform({ [context] in try context.saveOneLevel() }) { context = parent }
@@ -34,6 +35,6 @@ extension ManagedObjectContext {
   /// Saves this context alone, and returns the parent to save next; `nil` when the changes are in the stores.
   final func saveOneLevel() throws -> ManagedObjectContext? {
     if hasChanges { try save() }
-    return savesThroughParent ? nil : parent
+    return savesPastParent ? nil : parent
   }
 }

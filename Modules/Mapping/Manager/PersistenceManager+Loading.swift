@@ -78,7 +78,8 @@ extension PersistenceManager {
   }
 
   /// Erases the stores and attaches empty ones. Loaded stores are detached first, and attached again even after a
-  /// failed erasure, so that the manager stays loaded. Called on the lifecycle queue.
+  /// failed erasure, so that the manager stays loaded. If a store cannot be attached again, no store is attached.
+  /// Called on the lifecycle queue.
   final func destroyStores() throws {
     try findModel()
     let coordinator = container.persistentStoreCoordinator
@@ -102,8 +103,16 @@ extension PersistenceManager {
           options: environment.options)
       }
     }
+    do {
+      for attachment in attachments { _ = try attachment.get() }
+    } catch {
+      // All stores are loaded, or none: with some of them, the records of the others would seem to be missing, and
+      // `load` would refuse to attach the others.
+      try? container.detach(persistentStores: attachments.compactMap { try? $0.get() })
+      try erased.get()
+      throw error
+    }
     try erased.get()
-    for attachment in attachments { _ = try attachment.get() }
   }
 
   /// The environments of the configured stores.

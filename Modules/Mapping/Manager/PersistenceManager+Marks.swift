@@ -6,7 +6,8 @@ extension PersistenceManager {
   /// Records edited since their upload are marked too; ``markRecordsAsUploaded(entity:receipts:context:)`` skips them.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
-  ///   the errors of a context's `save`. No record is marked then.
+  ///   the errors of a context's `save`. No mark is saved then; a context with other changes may keep the marks,
+  ///   unsaved.
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {

@@ -214,7 +214,7 @@ open class PersistenceManager: @unchecked Sendable {
   /// - Throws: ``ErrorCode/modelNotFound``; ``ErrorCode/storeBusy`` when another container of this process has attached
   ///   one of the stores, and nothing is removed then; ``ErrorCode/storeInaccessible`` and other errors when a store
   ///   cannot be removed, or an empty store cannot be opened. After a failed removal, stores that were loaded are
-  ///   loaded again.
+  ///   loaded again. If one of the stores cannot be opened, none is loaded; call `load()` again later.
   open func destroy() throws {
     try lifecycleQueue.sync { try destroyStores() }
   }

@@ -2,8 +2,9 @@ import CoherenceCore
 
 /// Makes models by initialising each field in memory, as a memberwise initialiser does.
 ///
-/// Only a structure whose stored properties are all fields has an assembly. A decoded model proves this, and proves
-/// that the type's own decoding assigns the values unchanged. An assembled model then equals the decoded one.
+/// Only a structure whose stored properties are all fields has an assembly, which is made from a decoded model. The
+/// decoding of this model must have assigned the values unchanged. ``ModelMaker`` makes an assembly from several models
+/// first, because a type's own decoding may change some values only. An assembled model then equals the decoded one.
 ///
 /// The work for each model does not know the model's type, so that it asks the runtime for no type metadata.
 final class ModelAssembly {
@@ -14,8 +15,17 @@ final class ModelAssembly {
     let index: Int
     let location: FieldLocation
   }
+  private struct Initializer {
+    /// The index of the field in the mapping.
+    let index: Int
+    /// The distance of the property from the beginning of the model, in bytes.
+    let offset: Int
+    let initialize: @Sendable (UnsafeMutableRawPointer, UnsafeMutablePointer<AttributeValue>) -> Bool
+  }
   /// The fields, in the order of their locations.
   private let locatedFields: [LocatedField]
+  /// What `add` needs of each field. Its loop over the whole fields would copy them, with all their closures.
+  private let initializers: [Initializer]
   /// The memory of the models made so far.
   private var base: UnsafeMutableRawPointer
   private var capacity = 64
@@ -39,6 +49,9 @@ final class ModelAssembly {
       Self.types(of: model) == locatedFields.map(\.location.type),
       locatedFields.allSatisfy({ field in (try? fields[field.index].access.get(model)) == values[field.index] })
     else { return nil }
+    initializers = locatedFields.map {
+      Initializer(index: $0.index, offset: $0.location.offset, initialize: $0.location.initialize)
+    }
     stride = MemoryLayout<Model>.stride
     base = UnsafeMutableRawPointer(UnsafeMutablePointer<Model>.allocate(capacity: capacity))
     grow = { base, count, capacity in
@@ -83,11 +96,11 @@ final class ModelAssembly {
       base = grow(base, count, capacity)
     }
     let model = base + count * stride
-    for index in locatedFields.indices
-    where !locatedFields[index].location.initialize(
-      model + locatedFields[index].location.offset, values + locatedFields[index].index)
-    {
-      discard(index, model, values)
+    let unsuitable = initializers.withUnsafeBufferPointer { fields in
+      fields.indices.first { !fields[$0].initialize(model + fields[$0].offset, values + fields[$0].index) }
+    }
+    if let unsuitable {
+      discard(unsuitable, model, values)
       return false
     }
     count += 1

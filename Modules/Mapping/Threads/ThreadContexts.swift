@@ -19,10 +19,14 @@ final class ThreadContexts: Sendable {
     if let existing = state.withLock({ $0.contexts[thread] }) { return existing }
     let context = make()
     lifetime.notifyAtEnd(self)
-    state.withLock { state in
-      for writer in state.writers { if let writer = writer.context { context.follow(writer) } }
+    // The context is added in one step with the look at the writers, so that it follows each writer once: the present
+    // ones here, and later ones in `follow`. A reference to a writer may become the last one, and is released after the
+    // lock.
+    let writers = state.withLock { state in
       state.contexts[thread] = context
+      return state.writers
     }
+    for writer in writers { if let writer = writer.context { context.follow(writer) } }
     return context
   }
 
@@ -30,7 +34,7 @@ final class ThreadContexts: Sendable {
   func follow(_ writer: ManagedObjectContext) {
     guard let handle = writer.handle else { return }
     state.withLock { state in
-      state.writers.removeAll { $0.context == nil }
+      state.writers.removeAll(where: \.isCleared)
       state.writers.append(handle)
       for context in state.contexts.values { context.follow(writer) }
     }

@@ -5,10 +5,11 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
   public private(set) var operations: [String: Int] = [:]
   public private(set) var codes: [String: Int] = [:]
   public private(set) var sequences = 0
-  /// The number of permitted differences: a store reported another error than the model.
+  /// The number of steps with a permitted difference: a store reported a dangling reference, and the reference store a
+  /// violated uniqueness.
   public private(set) var excused = 0
 
-  /// - Parameter outcomes: The outcomes of the step on each store.
+  /// - Parameter outcomes: The outcomes of the step on each store, of the reference store first.
   mutating func note(_ operation: DifferentialOperation, _ outcomes: [DifferentialOutcome]) {
     operations[operation.action.kind, default: 0] += 1
     for code in outcomes[0].codes { codes[code.rawValue, default: 0] += 1 }
@@ -30,7 +31,7 @@ public struct DifferentialHistogram: Sendable, CustomStringConvertible {
     .objectDeleted, .wrongType, .invalidValue, .invalidPredicate, .unknownProperty,
   ]
 
-  /// The steps and errors that occurred too rarely for a result about them.
+  /// The steps and errors that occurred too rarely for a result about them, and the excuses if they are too many.
   public var gaps: [String] {
     let steps = DifferentialOperation.Action.kinds.filter { (operations[$0] ?? 0) * 8 < sequences }
     // Expects each code once in fifty sequences, less three standard deviations, because a short run may miss a code by

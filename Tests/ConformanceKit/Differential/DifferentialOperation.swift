@@ -109,7 +109,7 @@ struct DifferentialSequence: Sendable {
     var parent: Int?
     /// The indexes of the contexts whose saves this context merges.
     var follows: [Int] = []
-    var savesThroughParent = false
+    var savesPastParent = false
   }
   var contexts: [Context]
   var operations: [DifferentialOperation]

@@ -61,7 +61,7 @@ extension DifferentialText {
     contexts.enumerated().map { index, context in
       var text = "context \(index)"
       if let parent = context.parent { text += " in context \(parent)" }
-      if context.savesThroughParent { text += ", saves through" }
+      if context.savesPastParent { text += ", saves past the parent" }
       for other in context.follows { text += ", follows context \(other)" }
       return text
     }

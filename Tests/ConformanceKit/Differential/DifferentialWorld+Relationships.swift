@@ -1,7 +1,8 @@
 import CoherenceCore
 
 extension DifferentialWorld {
-  /// Runs a step that changes a relationship, and returns the relationship's new value.
+  /// Runs a step that changes a relationship, and returns the relationship's new value, or the errors that an accessor
+  /// reported.
   func changeRelationship(_ action: DifferentialOperation.Action, _ index: Int) throws -> DifferentialOutcome {
     switch action {
     case .relate(let name, let relationship, let target):

@@ -46,7 +46,7 @@ final class DifferentialWorld {
       let context = ManagedObjectContext(concurrencyType: .privateQueue)
       if let parent = plan.parent {
         context.parent = contexts[parent]
-        context.savesThroughParent = plan.savesThroughParent
+        context.savesPastParent = plan.savesPastParent
       } else {
         context.persistentStoreCoordinator = coordinator
       }

@@ -43,7 +43,7 @@ struct RandomSequence {
       var context = DifferentialSequence.Context()
       if random.chance(30) {
         context.parent = random.number(0...(index - 1))
-        context.savesThroughParent = random.chance(25)
+        context.savesPastParent = random.chance(25)
       } else if random.chance(40) {
         context.follows = [0]
       }
@@ -65,7 +65,7 @@ struct RandomSequence {
 
   private mutating func noteSave(_ context: Int) {
     let seers: Set<Int> =
-      if let parent = contexts[context].parent, !contexts[context].savesThroughParent { descendants(parent) } else {
+      if let parent = contexts[context].parent, !contexts[context].savesPastParent { descendants(parent) } else {
         Set(contexts.indices)
       }
     for index in objects.indices where objects[index].visible.contains(context) {

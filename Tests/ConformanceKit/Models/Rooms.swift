@@ -1,6 +1,7 @@
 import CoherenceCore
 
-/// A model about delete rules: a house has a relationship of each kind to things.
+/// A model about delete rules: a house has a relationship with each rule. The delete of a frame cascades to things
+/// whose own rules deny their delete while they have a door. A chain cascades along itself.
 enum Rooms {
   static let model = soundModel {
     Entity("House") {

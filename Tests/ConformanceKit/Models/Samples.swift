@@ -1,7 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// One entity with an attribute of every type, and entities about defaults, requirements and validation.
+/// One entity with an attribute of every type except weak references, and entities about defaults, requirements and
+/// validation.
 enum Samples {
   static let model = soundModel {
     everyType

@@ -42,6 +42,22 @@ public struct ConformanceSubject: Sendable {
   }
 }
 
+extension ConformanceSubject {
+  /// A case on the store, and the same case on the store without its optional parts, whose work Core does instead.
+  static func withAndWithoutOptionalParts(
+    _ name: String, model: ManagedObjectModel = Music.model,
+    _ run: @escaping @Sendable (ConformanceStack) async throws -> Void
+  ) -> [Case] {
+    [
+      Case(name, model: model) { stack in try await run(stack) },
+      Case("\(name), without the optional parts of a store", model: model) { stack in
+        _ = try stack.interpose()
+        try await run(stack)
+      },
+    ]
+  }
+}
+
 @resultBuilder
 enum CasesBuilder {
   static func buildExpression(_ conformanceCase: ConformanceCase) -> [ConformanceCase] { [conformanceCase] }

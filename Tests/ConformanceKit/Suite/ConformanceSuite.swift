@@ -21,7 +21,7 @@ public enum ConformanceSuite {
     .orderedRelationships, .walks, .membersInStore,
     .listConflicts, .listMixtures, .orderedMoves, .memberCounts,
     .declaredClasses,
-    .deleteRules, .cascades,
+    .deleteRules, .cascades, .failedReads,
     .contexts, .childContexts, .refusedChildSaves, .announcements, .predicates, .stringPredicates,
     .quantifiers, .expressions, .residualConditions, .order,
     .ranges, .fetchRequests, .aggregates, .aggregatesOfValues, .aggregatesInContexts, .aggregatesOfMembers,

@@ -6,8 +6,8 @@ import Synchronization
 /// So the inbox of an unused context does not grow, such as a main-queue context in a process that never runs its main
 /// queue.
 final class Inbox: Sendable {
-  /// The greatest number of records whose changes an inbox lists, and the greatest number of identifiers of each kind
-  /// that it keeps after the list collapsed, unless one save has more.
+  /// The greatest number of changes that an inbox lists, and the greatest number of identifiers of each kind that it
+  /// keeps after the list collapsed, unless one save has more.
   static let bound = 10_000
 
   /// The posted changes, as the context processes them.
@@ -55,10 +55,11 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Changed in place, so that the cost of a post depends only on the posted changes.
+  /// Changed in place, so that the cost of a post does not grow with the listed changes, except for the post that
+  /// collapses them.
   private struct Queue {
     var changes: [ChangeSet] = []
-    /// The number of records in `changes`.
+    /// The number of changes in `changes`, at least one for each save.
     var count = 0
     /// The content after `changes` collapsed; `nil` before.
     var overflow: Overflow?
@@ -100,9 +101,16 @@ final class Inbox: Sendable {
   /// A copy of the queue's emptiness, so that each operation of the context can look at it without the lock.
   private let isEmptyHint = Atomic<Bool>(true)
 
+  /// Whether the context applies removed content. The context's owner alone writes it.
+  private let isApplying = Atomic<Bool>(false)
+
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
-  /// The number of listed records; after a collapse, the number of permanent or of deleted identifiers, the greater of
+  /// Whether posted changes wait, or are being applied. If it is `false`, a record of the context that is read
+  /// afterwards includes all changes posted before.
+  var hasUnapplied: Bool { !isEmpty || isApplying.load(ordering: .acquiring) }
+
+  /// The number of listed changes; after a collapse, the number of permanent or of deleted identifiers, the greater of
   /// the two. For tests.
   var size: Int {
     queue.withLock { queue in
@@ -132,6 +140,17 @@ final class Inbox: Sendable {
 
   /// The content, which stays.
   var content: Content { isEmpty ? .nothing : queue.withLock { $0.content } }
+
+  /// Removes the content, if there is any, and passes it to a block that applies it to the context. The block may call
+  /// the method again.
+  func applyAll(_ apply: (Content) -> Void) {
+    guard !isEmpty else { return }
+    let wasApplying = isApplying.load(ordering: .relaxed)
+    // Before the inbox is empty, so that no other thread finds both flags cleared.
+    isApplying.store(true, ordering: .releasing)
+    defer { isApplying.store(wasApplying, ordering: .releasing) }
+    apply(removeAll())
+  }
 
   /// Removes and returns the content.
   func removeAll() -> Content {

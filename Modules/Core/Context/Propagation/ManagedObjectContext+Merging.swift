@@ -50,7 +50,7 @@ extension ManagedObjectContext {
       return postChanges()
     }
     // A context of a thread has no blocks: each fetch begins a unit of work.
-    if !storage.kept.isEmpty { storage.kept.removeAll() }
+    if !storage.retainedReads.isEmpty { storage.retainedReads.removeAll() }
     guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
     processInbox()
     postChanges()
@@ -59,19 +59,24 @@ extension ManagedObjectContext {
   /// Applies the saves of other contexts in the inbox. Under a pinned snapshot they wait for its end.
   final func processInbox() {
     guard lease.pin == nil else { return }
-    switch inbox.removeAll() {
-    case .nothing: break
-    case .changes(let list, _):
-      lease.end()
-      applyPermanentIDs(from: list)
-      turningIntoFaults(cleanObjects(with: list.flatMap(\.refreshed))) {
-        for changes in list { refresh(from: changes) }
+    inbox.applyAll { content in
+      switch content {
+      case .nothing: break
+      case .changes(let list, _): process(list)
+      case .everything(let overflow): process(overflow)
       }
-      forgetMembers(Set(list.flatMap(\.deleted)))
-    case .everything(let overflow): process(overflow)
     }
     removeMissingObjects()
     awakenLoaded()
+  }
+
+  private final func process(_ list: [ChangeSet]) {
+    lease.end()
+    applyPermanentIDs(from: list)
+    turningIntoFaults(cleanObjects(with: list.flatMap(\.refreshed))) {
+      for changes in list { refresh(from: changes) }
+    }
+    forgetMembers(Set(list.flatMap(\.deleted)))
   }
 
   private final func cleanObjects(with ids: [ManagedObjectID]) -> [ManagedObject] {

@@ -49,7 +49,7 @@ extension ManagedObjectContext {
     // A record that no store has stays inserted, or deleted.
     guard record.base != nil else { return }
     revertRelationships(of: object, record)
-    storage.pendingDeletes.removeAll { $0 === object }
+    if record.kind == .deleted { storage.pendingDeletes.remove(object) }
     storage.untrack(record)
     object.row = nil
     record.isSilent = true
@@ -102,9 +102,27 @@ extension ManagedObjectContext {
         if case .reference(let id) = base[slot] { former = try? object.member(id, of: relationship) }
         try? object.setTarget(former, of: relationship)
       } else if let changes = record.members[relationship], !changes.isEmpty {
-        let members = (try? object.memberList(of: relationship).ids) ?? []
-        try? object.replaceMembers(
-          of: relationship, with: members.compactMap { try? object.member($0, of: relationship) })
+        revert(changes, of: relationship, object)
+      }
+    }
+  }
+
+  /// Reverts unsaved changes of members. If the list below the changes cannot be read, the changed members alone are
+  /// reverted: with an empty list in its place, all other members would leave their owner.
+  private final func revert(
+    _ changes: MemberChanges, of relationship: RelationshipDescription, _ object: ManagedObject
+  ) {
+    do {
+      let ids = try object.memberList(of: relationship).ids
+      try object.replaceMembers(
+        of: relationship, with: try ids.compactMap { try object.presentMember($0, of: relationship) })
+    } catch {
+      // The context has the objects of all changed members.
+      for member in changes.added.compactMap({ storage.registry.object(for: $0) }) {
+        try? object.removeMember(member, from: relationship)
+      }
+      for member in changes.removed.compactMap({ storage.registry.object(for: $0) }) {
+        try? object.insertMember(member, into: relationship)
       }
     }
   }
@@ -131,7 +149,7 @@ extension ManagedObjectContext {
       removeMissingObjects()
       awakenLoaded()
       storage.reports.removeAll()
-      storage.kept.invalidateLists()
+      storage.retainedReads.invalidateLists()
       storage.touchEverything()
       events.noteEverything()
     }

@@ -75,7 +75,7 @@ extension ManagedObjectContext {
     storage.untrackAll()
     pendingSignals = []
     storage.registry.removeAll()
-    storage.kept.removeAll()
+    storage.retainedReads.removeAll()
     storage.groups.removeAll()
     storage.reports.removeAll()
     storage.missing = []

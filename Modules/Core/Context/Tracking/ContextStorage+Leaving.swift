@@ -1,7 +1,7 @@
 extension ContextStorage {
   /// Removes an object that leaves the context, so that no lookup finds it any more.
   func unregister(_ object: ManagedObject) {
-    kept.forget(object)
+    retainedReads.removeTarget(object)
     registry.remove(object, id: object.recordID)
   }
 

@@ -8,12 +8,12 @@ extension ContextStorage {
   /// Invalidates every loaded member list.
   func invalidateAllLists() {
     epoch &+= 1 << 32
-    kept.invalidateLists()
+    retainedReads.invalidateLists()
   }
 
   func invalidateLists(of relationship: RelationshipDescription) {
     generations[relationship, default: 0] += 1
-    kept.invalidateLists(of: relationship)
+    retainedReads.invalidateLists(of: relationship)
   }
 
   /// Returns the identifiers without those of records marked for deletion. Called under the lock.
@@ -83,6 +83,19 @@ extension ContextStorage {
     return record[slot] != .reference(owner)
   }
 
+  /// The records that the context has moved to another owner, among records that a farther context has made members of
+  /// an owner. Called under the lock.
+  func moved(
+    _ ids: [ManagedObjectID], from owner: ManagedObjectID, of relationship: RelationshipDescription
+  ) -> Set<ManagedObjectID> {
+    guard recordCount > 0, let slot = relationship.inverse?.slot else { return [] }
+    return Set(
+      ids.lazy.filter { id in
+        guard let record = self.recordUnderLock(for: id), record.changed.contains(slot) else { return false }
+        return record[slot] != .reference(owner)
+      })
+  }
+
   /// Notes that a child has moved or deleted a record that another writer has moved since the child read it. The child
   /// has changed the list of the former owner only. Called under the lock, after the record has the child's change.
   ///
@@ -98,7 +111,8 @@ extension ContextStorage {
   /// Notes that other writers may have added deleted records to lists by links. Their rows, which a refresh compares,
   /// tell about other lists; see ``noteMove(of:to:relinked:)``. Called under the lock.
   ///
-  /// A noted record costs: the members of each owner are counted by a statement of its own, or listed.
+  /// A noted record costs: the members of an owner without neighbours are counted by a statement that excludes the
+  /// record. Beside many noted records, members are listed.
   func noteLinksOfDeleted() {
     guard hasDeletes else { return }
     for record in records where record.kind == .deleted { noteLinks(ofDeleted: record) }

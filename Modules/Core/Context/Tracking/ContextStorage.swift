@@ -70,7 +70,7 @@ final class ContextStorage: @unchecked Sendable {
   /// set when the record gets its permanent identifier.
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
-  var pendingDeletes: [ManagedObject] = []
+  var pendingDeletes = PendingDeletes()
   /// The number of all deletes of objects until now.
   var deleteCount = 0
   /// The records deleted without an object whose delete rules are not applied yet.
@@ -80,7 +80,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Whether unsaved records may include deletes without an object.
   @exclusivity(unchecked) private(set) var hasBareDeletes = false
   /// The objects and member lists read over relationships in the unit of work.
-  let kept = KeptReads()
+  let retainedReads = RetainedReads()
   /// Whether the block that ends a ``MainTurn`` is in the main queue.
   var awaitsTurnEnd = false
   /// Whether faults are counted: a policy other than ``FaultPolicy/load`` was set.
@@ -182,12 +182,11 @@ final class ContextStorage: @unchecked Sendable {
     if index?.isOvergrown(recordCount) == true { dropIndex() }
   }
 
-  /// The unsaved records of a hierarchy whose value in a slot is one of the given values. Called under the lock.
-  func unsavedRecords(
-    of root: EntityDescription, at slot: Int, among values: [AttributeValue]
-  ) -> [PendingRecord] {
+  /// The unsaved records of a hierarchy that have one of the wanted values in a slot. Of several slots, the slot with
+  /// the fewest records decides. Called under the lock.
+  func unsavedRecords(of root: EntityDescription, with wanted: [WantedValues]) -> [PendingRecord] {
     index = index ?? UnsavedIndex()
-    let found = index!.records(of: root, at: slot, among: values, from: records)
+    let found = index!.records(of: root, with: wanted, among: recordCount, from: { records })
     return found.filter { $0.isTracked && !$0.isUnchanged }
   }
 
@@ -380,7 +379,7 @@ final class ContextStorage: @unchecked Sendable {
     withPending { dropAll() }
     for record in dropped { release(record) }
     unpostedChanges = []
-    pendingDeletes = []
+    pendingDeletes = PendingDeletes()
     pendingRecordDeletes = []
   }
 

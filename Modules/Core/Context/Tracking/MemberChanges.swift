@@ -20,6 +20,8 @@ struct MemberChanges {
 
   /// The added members, in the order of their addition.
   var added: [ManagedObjectID] { additions.all }
+  /// The number of added members, without a list of them.
+  var addedCount: Int { additions.count }
 
   /// For an ordered relationship whose order was changed: all members in their new order.
   var order: [ManagedObjectID]? {

@@ -88,7 +88,7 @@ final class ObjectRegistry: @unchecked Sendable {
   }
 
   /// Reserves room for further objects in the space of an identifier: the identifiers of one store and hierarchy.
-  func reserve(_ count: Int, beside id: ManagedObjectID) { locked { table.reserve(count, beside: id) } }
+  func reserve(_ count: Int, inSpaceOf id: ManagedObjectID) { locked { table.reserve(count, inSpaceOf: id) } }
 
   /// Gives objects other identifiers under the lock that guards their reading, and moves their entries. The caller
   /// retains the objects during the call.
@@ -130,13 +130,13 @@ final class ObjectRegistry: @unchecked Sendable {
     var registered: [(ManagedObject, Row, Int)] = []
     locked {
       indexNewObjects()
-      table.reserve(rows.count, beside: first)
-      var (space, keys) = (first, table.makeKeys(beside: first))
+      table.reserve(rows.count, inSpaceOf: first)
+      var (space, keys) = (first, table.makeKeys(inSpaceOf: first))
       for row in rows {
         let id = row.id
         if !id.hasSameSpace(as: space) {
-          table.reserve(rows.count, beside: id)
-          (space, keys) = (id, table.makeKeys(beside: id))
+          table.reserve(rows.count, inSpaceOf: id)
+          (space, keys) = (id, table.makeKeys(inSpaceOf: id))
         }
         keys.pointee.update(id.key) { word in
           if let object = Self.retained(word) {

@@ -6,7 +6,7 @@ final class SaveNumber: Sendable {
   private let number = Atomic<Int>(0)
   private let committed = Atomic<Bool>(false)
 
-  /// Whether a save or a batch request of the context, or of a child that saves through it, has written changes or may
+  /// Whether a save or a batch request of the context, or of a child that saves past it, has written changes or may
   /// have written them.
   var mayHaveCommitted: Bool { committed.load(ordering: .acquiring) }
 

@@ -1,3 +1,9 @@
+/// The values of a slot that a predicate requires: a record must have one of them.
+struct WantedValues {
+  let slot: Int
+  let values: [AttributeValue]
+}
+
 /// An index of unsaved records by the value of a slot, for fetches whose predicate requires given values. Without the
 /// index, a loop that fetches a record by its key and inserts missing records would visit all inserted records at each
 /// step.
@@ -37,20 +43,33 @@ struct UnsavedIndex {
   /// Has the next look-up enter a new or changed record.
   mutating func note(_ record: PendingRecord) { changed.append(record) }
 
-  /// Returns the records of a hierarchy with one of some values in a slot, each record once. Some records may have
-  /// another value by now.
+  /// Returns the records of a hierarchy that have one of the wanted values in a slot, each record once. Some records
+  /// may have another value by now.
   ///
-  /// - Parameter all: The unsaved records of the context.
+  /// Of several slots, the slot with the fewest records decides: a part of a key may have the same value in all
+  /// records.
+  ///
+  /// - Parameters:
+  ///   - wanted: The wanted values of at least one slot.
+  ///   - count: The number of the context's unsaved records.
+  ///   - all: Returns these records. Called only for a slot without an index.
   mutating func records(
-    of root: EntityDescription, at slot: Int, among values: [AttributeValue], from all: [PendingRecord]
+    of root: EntityDescription, with wanted: [WantedValues], among count: Int, from all: () -> [PendingRecord]
   ) -> [PendingRecord] {
     enterChanged()
     // If most entries of an index are out of date, it is dropped, and the next look-up makes it anew.
-    for key in Array(entries.keys) where entries[key]!.count > 2 * all.count + 1_024 { entries[key] = nil }
-    let key = Key(root: ObjectIdentifier(root), slot: slot)
-    if entries[key] == nil { make(key, from: all) }
+    for key in Array(entries.keys) where entries[key]!.count > 2 * count + 1_024 { entries[key] = nil }
+    var fewest: [[PendingRecord]] = []
+    var fewestCount = Int.max
+    for slot in wanted {
+      let key = Key(root: ObjectIdentifier(root), slot: slot.slot)
+      if entries[key] == nil { make(key, from: all()) }
+      let found = slot.values.compactMap { entries[key]?.records[$0] }
+      let foundCount = found.reduce(0) { $0 + $1.count }
+      if foundCount < fewestCount { (fewest, fewestCount) = (found, foundCount) }
+    }
     var seen: Set<ObjectIdentifier> = []
-    return values.flatMap { entries[key]?.records[$0] ?? [] }.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    return fewest.joined().filter { seen.insert(ObjectIdentifier($0)).inserted }
   }
 
   private mutating func enterChanged() {

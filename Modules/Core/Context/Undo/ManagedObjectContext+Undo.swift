@@ -71,7 +71,7 @@ extension ManagedObjectContext {
         delete(object, isPrepared: false)
       case .deleted: break
       }
-    } catch let error as CoherenceError where error.code == .objectNotFound || error.code == .objectDeleted {
+    } catch let error as CoherenceError where error.isOfMissingRecord {
       // Another writer has deleted the record.
     }
   }

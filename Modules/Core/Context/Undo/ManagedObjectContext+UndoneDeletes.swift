@@ -2,9 +2,14 @@
 
 extension ManagedObjectContext {
   /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again.
+  ///
+  /// - Throws: Errors of loading members. No delete is reverted then.
   final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
     // The saved deletes, and deletes of objects that were never saved.
     let detachedDeletes = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
+    // A read that fails later would leave members out as if other writers had deleted them.
+    let members = try loadMembers(of: detachedDeletes, by: history)
+    defer { withExtendedLifetime(members) {} }
     // The records refer to each other. So all identifiers are renewed first, then the records, then their members.
     for deleted in detachedDeletes { renewIdentifier(of: deleted, by: history) }
     for deleted in deletes {
@@ -21,7 +26,7 @@ extension ManagedObjectContext {
   }
 
   private final func unmark(_ deleted: DeletedObject) {
-    storage.pendingDeletes.removeAll { $0 === deleted.object }
+    storage.pendingDeletes.remove(deleted.object)
     storage.unmarkDeleted(deleted.record, as: deleted.kind)
     storage.noteChange(deleted.record)
   }
@@ -63,6 +68,26 @@ extension ManagedObjectContext {
       record.assignedStore = former.permanentID.storeIdentifier
     }
     return record
+  }
+
+  /// Loads the former members of objects that are inserted again, in one read for each store.
+  ///
+  /// - Returns: The members that still exist, for the caller to retain.
+  private final func loadMembers(of deletes: [DeletedObject], by history: UndoHistory) throws -> [ManagedObject] {
+    // These members are inserted again too, by other identifiers.
+    let deletedIDs = Set(deletes.map(\.record.permanentID))
+    var ids: [ManagedObjectID] = []
+    for deleted in deletes where deleted.record.base != nil {
+      for id in deleted.members.values.joined() where !deletedIDs.contains(id) {
+        let present = history.present(id, in: self)
+        if !present.isTemporaryID { ids.append(present) }
+      }
+    }
+    guard !ids.isEmpty else { return [] }
+    return try loading {
+      enterUnit()
+      return try loadAndRetain(ids, isTarget: false, areUnique: false)
+    }
   }
 
   /// Gives an object that is inserted again its former members, as far as they still exist.

@@ -26,7 +26,8 @@ extension ManagedObjectContext {
       relationship.isToMany
       ? .quantified(.any, path, .membership(.path(.own), in: references)) : .membership(.path(path), in: references)
     let saved = try fetch(FetchRequest<ManagedObject>(entityName: relationship.entity.name).filter(predicate))
-    return saved + unsavedOwners(of: Set(ids), through: relationship).filter { !saved.contains($0) }
+    let found = Set(saved)
+    return saved + unsavedOwners(of: Set(ids), through: relationship).filter { !found.contains($0) }
   }
 
   /// The unsaved objects that refer to the records. The fetch does not find them, because it sees them without deleted

@@ -107,7 +107,7 @@ extension AttributeValue {
     switch sum {
     case .int(let sum): return .double(Double(sum) / Double(count))
     case .double(let sum): return .double(sum / Double(count))
-    case .decimal(let sum): return .decimal(sum / Decimal(count))
+    case .decimal(let sum): return Decimal.quotient(sum, Decimal(count)).map(AttributeValue.decimal) ?? .null
     default: return .null
     }
   }

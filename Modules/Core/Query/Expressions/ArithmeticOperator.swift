@@ -107,17 +107,13 @@ package struct Arithmetic: Sendable, Hashable {
 
   /// The result for decimals, rounded to 38 digits; `nil` for a zero divisor and for an overflow.
   private func decimal(_ a: Decimal, _ b: Decimal) -> Decimal? {
-    var (result, a, b) = (Decimal(), a, b)
-    let error: NSDecimalNumber.CalculationError
     switch operation {
-    case .add: error = NSDecimalAdd(&result, &a, &b, .plain)
-    case .subtract: error = NSDecimalSubtract(&result, &a, &b, .plain)
-    case .multiply: error = NSDecimalMultiply(&result, &a, &b, .plain)
-    case .divide: error = b.isZero ? .divideByZero : NSDecimalDivide(&result, &a, &b, .plain)
-    case .remainder: return nil
+    case .add: .sum(a, b)
+    case .subtract: .difference(a, b)
+    case .multiply: .product(a, b)
+    case .divide: .quotient(a, b)
+    case .remainder: nil
     }
-    guard error == .noError || error == .lossOfPrecision, !result.isNaN else { return nil }
-    return result
   }
 
   // A sum of members out of the range of its type is a double instead of a number of the operand's type. The result of

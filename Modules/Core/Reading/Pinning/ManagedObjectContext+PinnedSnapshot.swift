@@ -27,6 +27,8 @@ extension ManagedObjectContext {
   ///   so that only changes of the same properties are conflicts; after the write, its result and the present state of
   ///   the stores are pinned.
   /// - ``refresh(_:mergeChanges:)``, ``refreshAll()``, ``rollback()`` and ``reset()`` return to the pinned state.
+  /// - A read that fails, such as a fetch of a cancelled task, leaves the snapshot as it is, unless the connection to a
+  ///   server broke.
   /// - A stream of the context throws ``ErrorCode/illegalState``, because a stream begins with the present state.
   /// - The snapshot of a child context has no unsaved changes of the parents: the parents must have none when the
   ///   snapshot is pinned, and later changes of the parents are not shown. A child that saves into its parent in memory
@@ -96,7 +98,7 @@ extension ManagedObjectContext {
       storage.suspendedPin = nil
       guard lease.endPin() != nil else { return }
       persistentStoreCoordinator?.pinnedSnapshots.remove(self)
-      storage.kept.removeAll()
+      storage.retainedReads.removeAll()
       turnObserver?.snapshotChanged(in: self)
       processInbox()
     }
@@ -139,7 +141,7 @@ extension ManagedObjectContext {
     lease.endForSave()
     processInbox()
     lease.endForSave()
-    storage.kept.removeAll()
+    storage.retainedReads.removeAll()
     lease.beginPin(pin)
     do {
       for store in stores { try lease.fixReader(for: store) }
@@ -204,11 +206,11 @@ extension ManagedObjectContext {
 
   /// Throws when a pinned snapshot could not show the changes after a save into the parent.
   final func refusePinnedSaveIntoParent() throws(CoherenceError) {
-    guard lease.pin != nil, parent != nil, !savesThroughParent else { return }
+    guard lease.pin != nil, parent != nil, !savesPastParent else { return }
     throw CoherenceError(
       .illegalState,
       "The \(label) has a pinned snapshot and saves into its parent, whose unsaved changes the snapshot would not show; call "
-        + "`unpinSnapshot()` before the save, or set `savesThroughParent`.")
+        + "`unpinSnapshot()` before the save, or set `savesPastParent`.")
   }
 
   /// Throws when a stream would mix its own state of the stores with the pinned one.

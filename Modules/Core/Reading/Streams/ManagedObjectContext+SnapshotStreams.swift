@@ -29,7 +29,7 @@ extension ManagedObjectContext {
   /// One statement, and memory for two batches of some 1,000 records. The stream reads all records at its beginning and
   /// keeps them where no store can return them in order: for an order that the store cannot evaluate exactly, for an
   /// entity with records in several stores, and for predicates that lead to unsaved changes of other records.
-  /// ``explain(_:)`` tells. Unsaved records are kept as well.
+  /// ``explain(_:)`` reports the reason. Unsaved records are kept as well.
   ///
   /// - Parameters:
   ///   - type: The snapshot type of the request's entity or of a parent entity.

@@ -31,8 +31,13 @@ public struct ObjectStream<Object: ManagedObject>: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [Object]? {
       guard context.mayBeUsedHere else { throw context.streamedElsewhere }
       while let records = try await batches.next() {
-        let objects = try context.objects(for: records, as: Object.self)
-        if !objects.isEmpty { return objects }
+        do {
+          let objects = try context.objects(for: records, as: Object.self)
+          if !objects.isEmpty { return objects }
+        } catch {
+          await batches.fail(error)
+          throw error
+        }
       }
       return nil
     }

@@ -13,6 +13,10 @@
 
   deinit { reader.abandon() }
 
+  /// Ends the stream with the error of a caller that could not use a batch. Otherwise the next batch would follow, and
+  /// the lost one would be missed silently.
+  func fail(_ error: any Error) async { await reader.fail(error) }
+
   /// Reads the next batch; `nil` at the end.
   @usableFromInline func next() async throws -> Batch? { try await reader.next(read) }
 }

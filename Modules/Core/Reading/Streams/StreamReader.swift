@@ -65,7 +65,7 @@ final class StreamReader: @unchecked Sendable {
   }
 
   /// Ends the stream, also in a cancelled task, and returns when its readers are released.
-  private func fail(_ error: any Error) async {
+  func fail(_ error: any Error) async {
     await withCheckedContinuation { continuation in
       streamContext.perform(onError: { _ in }) {
         self.finish(.failed(error))
@@ -192,7 +192,7 @@ final class StreamReader: @unchecked Sendable {
 
   private var operation: StackOperation { StackOperation(.fetch, subject) }
 
-  /// Ends a fetch that a save has overtaken, so that another one can begin.
+  /// Ends a fetch that a save has overtaken, so that another fetch can begin.
   private func reset() {
     guard case .open(let fetch) = state else { return }
     fetch.close()

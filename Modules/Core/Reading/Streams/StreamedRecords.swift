@@ -48,7 +48,7 @@ extension ManagedObjectContext {
       let present = try inOneState {
         let found = try objects(for: records).filter { $0.pending?.kind != .deleted && !$0.flags.contains(.detached) }
         group(found)
-        try prefetch(records.prefetches, of: found)
+        try prefetch(records.prefetches, ofFetched: found)
         return found
       }
       awaken(present)

@@ -137,14 +137,13 @@ struct BatchCalculation {
   }
 
   private func decimal(_ operation: Operation, _ left: Decimal, _ right: Decimal) throws -> Decimal {
-    var (result, left, right) = (Decimal(), left, right)
-    let error =
+    let result: Decimal? =
       switch operation {
-      case .sum: NSDecimalAdd(&result, &left, &right, .plain)
-      case .difference: NSDecimalSubtract(&result, &left, &right, .plain)
-      case .product: NSDecimalMultiply(&result, &left, &right, .plain)
+      case .sum: .sum(left, right)
+      case .difference: .difference(left, right)
+      case .product: .product(left, right)
       }
-    guard error == .noError || error == .lossOfPrecision, !result.isNaN else { throw outOfRange(nil) }
+    guard let result else { throw outOfRange(nil) }
     return result
   }
 

@@ -162,7 +162,7 @@ struct BatchFallback {
       isRetryable: true)
   }
 
-  /// The attempts beside other writers. Each further one is likely to lose too.
+  /// The number of attempts while other writers save. A further attempt would probably fail too.
   private static let attemptsBesideWriters = 4
 
   /// - Returns: `nil` when another writer changed a record between the read and the save.

@@ -129,7 +129,7 @@ private struct JoinRound {
 
   /// Has an inserted record become the record that holds its unique values.
   private mutating func join(_ change: RecordChange, _ collision: UniqueCollisions.Collision) throws {
-    guard !(change.object is any JoiningEqualRecord) else { throw refused(collision) }
+    guard !(change.object is any DiscardedOnCollision) else { throw refused(collision) }
     let holder = targets[collision.holder.id] ?? collision.holder.id
     let target = current[holder]
     let entity: EntityDescription

@@ -95,11 +95,9 @@ extension MergeRule {
   }
 
   private func sum(_ base: Decimal, _ mine: Decimal, _ stored: Decimal) throws -> Decimal {
-    var (difference, result, base, mine, stored) = (Decimal(), Decimal(), base, mine, stored)
-    let errors = [
-      NSDecimalSubtract(&difference, &mine, &base, .plain), NSDecimalAdd(&result, &stored, &difference, .plain),
-    ]
-    guard errors.allSatisfy({ $0 == .noError || $0 == .lossOfPrecision }), !result.isNaN else { throw overflow }
+    guard let difference = Decimal.difference(mine, base), let result = Decimal.sum(stored, difference) else {
+      throw overflow
+    }
     return result
   }
 

@@ -68,7 +68,7 @@ struct PolicyValueCheck {
       return value
     }
     for rule in attribute.validation where try !rule.isSatisfied(by: stored) {
-      fail(slot, .invalidValue, rule.demand)
+      fail(slot, .invalidValue, rule.violation)
     }
     return stored
   }

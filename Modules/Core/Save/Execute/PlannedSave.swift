@@ -53,7 +53,7 @@ extension ManagedObjectContext {
   /// The stores that keep other writers out during the last run. Empty unless all stores of the entity can, and the
   /// context saves into them itself: a parent may save on another thread, which the stores would keep out.
   private final func excludableStores(of entity: EntityDescription) throws -> [any PersistentStore] {
-    guard parent == nil || savesThroughParent else { return [] }
+    guard parent == nil || savesPastParent else { return [] }
     let stores = try coordinator().stores(holding: entity)
     return stores.allSatisfy { $0 is any WriterExcluding } ? stores : []
   }

@@ -1,13 +1,16 @@
-/// The unsaved records that a save writes into stores.
+/// The records that a save writes into stores: the unsaved records of the context, and records that parents have moved
+/// away from its deleted records.
 struct GatheredRecords {
   let records: [PendingRecord]
-  /// The stored row below the unsaved edits of parents, for each record; empty for a context without a parent. `nil` for
-  /// a record whose base is the stored row.
+  /// The stored row below the unsaved edits of parents, for each record; empty for a context without a parent. `nil`
+  /// for a record whose base is the stored row.
   let bases: [StoredBase?]
 }
 
 extension ManagedObjectContext {
   /// Gathers the unsaved records, without records that a parent has inserted and not saved: the parent saves these.
+  /// Adds records that still refer in the store to deleted records, because the store would refuse the deletes; see
+  /// ``membersMovedByParents(in:)``.
   ///
   /// - Throws: ``ErrorCode/danglingReference`` for an edit or a delete of such a record; errors of the store from reads of
   ///   the rows below parents' edits.

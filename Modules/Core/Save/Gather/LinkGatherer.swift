@@ -12,6 +12,10 @@ struct LinkGatherer {
   /// The members of ordered lists whose conflicts were resolved, by owner. The objects have the members of all other
   /// lists.
   private let members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]]
+  /// The inserts and updates of the unit.
+  private var changes: [RecordChange] = []
+  /// The positions of the stored links of all owners with another order, by relationship, owner and member.
+  private var knownPositions: [RelationshipDescription: [Int64: [Int64: StoredPosition]]] = [:]
 
   init(
     store: any PersistentStore, context: ManagedObjectContext,
@@ -36,6 +40,7 @@ struct LinkGatherer {
   }
 
   private mutating func gather(_ unit: UnitOfWork, _ discarded: [DiscardedChange]) throws {
+    changes = unit.insertsAndUpdates
     let deletes = unit.deletes
     deleted = Set(deletes.map(\.id))
     for change in unit.insertsAndUpdates { try gatherMembers(change) }
@@ -90,21 +95,18 @@ struct LinkGatherer {
   private mutating func gatherOrder(
     of relationship: RelationshipDescription, _ change: RecordChange, _ table: LinkTable, _ isForward: Bool
   ) throws {
-    let merged = members[change.id]?[relationship]
-    // A restored owner has lost its links.
-    if merged == nil, change.kind != .inserted, let changes = change.members[relationship],
-      changes.keepsPositions,
-      let first = ListPositions.first(behindVersion: change.record.base?.version)
-    {
-      let positions = ListPositions.appended(changes.added.count, from: first)
-      for (id, position) in zip(changes.added, positions) {
+    if let first = firstAppendedPosition(of: relationship, change) {
+      let added = change.members[relationship]?.added ?? []
+      for (id, position) in zip(added, ListPositions.appended(added.count, from: first)) {
         try add(permanentIDs[id], at: position, of: change, table, isForward)
       }
       return
     }
+    let merged = members[change.id]?[relationship]
     guard let owner = change.record.object else { return }
     let ids = try merged ?? owner.memberIDs(of: relationship).map { permanentIDs[$0] }
-    let stored = change.kind == .inserted ? [:] : try storedPositions(table, of: change.id.key, isForward)
+    let stored =
+      change.kind == .inserted ? [:] : try storedPositions(of: change.id.key, relationship, table, isForward)
     let present = ids.map { stored[$0.key] ?? .new }
     let positions = ListPositions.arranged(
       present, in: ListPositions.range(atVersion: (change.base?.version ?? 0) + (change.isWritten ? 1 : 0)))
@@ -122,17 +124,34 @@ struct LinkGatherer {
     try add(link, to: table, id)
   }
 
-  /// The positions of an owner's links, by the member's key.
-  private func storedPositions(
-    _ table: LinkTable, of key: Int64, _ isForward: Bool
+  /// The first position of added members, if the present members of an ordered list keep their positions; `nil` for
+  /// another change of the list.
+  private func firstAppendedPosition(of relationship: RelationshipDescription, _ change: RecordChange) -> Int64? {
+    // A restored owner has lost its links.
+    guard members[change.id]?[relationship] == nil, change.kind != .inserted,
+      change.members[relationship]?.keepsPositions == true
+    else { return nil }
+    return ListPositions.first(behindVersion: change.record.base?.version)
+  }
+
+  /// The positions of an owner's links, by the member's key. The links of all owners with another order are read
+  /// together.
+  private mutating func storedPositions(
+    of owner: Int64, _ relationship: RelationshipDescription, _ table: LinkTable, _ isForward: Bool
   ) throws -> [Int64: StoredPosition] {
-    var result: [Int64: StoredPosition] = [:]
-    for link in try storedLinks(table, of: [key], fromSource: isForward) {
-      let member = isForward ? link.target : link.source
-      let position = isForward ? link.sourcePosition : link.targetPosition
-      result[member] = position.map(StoredPosition.at) ?? .missing(key: member)
+    if let known = knownPositions[relationship] { return known[owner] ?? [:] }
+    let owners = changes.filter { change in
+      change.kind != .inserted && change.members[relationship]?.isEmpty == false
+        && firstAppendedPosition(of: relationship, change) == nil
     }
-    return result
+    var result: [Int64: [Int64: StoredPosition]] = [:]
+    for link in try storedLinks(table, of: owners.map(\.id.key), fromSource: isForward) {
+      let (key, member) = isForward ? (link.source, link.target) : (link.target, link.source)
+      let position = isForward ? link.sourcePosition : link.targetPosition
+      result[key, default: [:]][member] = position.map(StoredPosition.at) ?? .missing(key: member)
+    }
+    knownPositions[relationship] = result
+    return result[owner] ?? [:]
   }
 
   /// Removes all links of deleted records, including the links of relationships without an inverse at the deleted

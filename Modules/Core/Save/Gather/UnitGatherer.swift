@@ -40,7 +40,8 @@ struct UnitGatherer {
     }
     guard units.isEmpty else {
       throw CoherenceError(
-        .storeDetached, "The store of a changed object is not attached any more; attach it and save again.")
+        .storeDetached,
+        "The store of a changed object is not attached any more; attach it and save again, or reset the context.")
     }
     return result
   }

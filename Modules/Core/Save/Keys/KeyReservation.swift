@@ -1,6 +1,7 @@
 /// The stage of a save that reserves a key in a store for each fresh record.
 ///
-/// A reserved key stays with its record when the save fails, and the next save uses it.
+/// A reserved key stays with its record when the save fails, and the next save uses it, unless the store has refused
+/// the key; see ``UnitOfWork/releaseTakenKeys(after:)``.
 struct KeyReservation {
   private let coordinator: PersistentStoreCoordinator
 

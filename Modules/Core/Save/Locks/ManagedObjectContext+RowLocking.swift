@@ -96,11 +96,11 @@ extension ManagedObjectContext {
       if seen.insert(object.recordID).inserted { ids.append(object.recordID) }
     }
     guard !ids.isEmpty else { return [] }
-    guard parent == nil || savesThroughParent else {
+    guard parent == nil || savesPastParent else {
       throw CoherenceError(
         .illegalState,
         "A lock of a child context would end before its parent saves into the store; lock in the parent, or set "
-          + "`savesThroughParent`.")
+          + "`savesPastParent`.")
     }
     let coordinator = try coordinator()
     return try Dictionary(grouping: ids, by: \.storeIdentifier).values.map { ids in
@@ -144,7 +144,7 @@ extension ManagedObjectContext {
   /// Refreshes objects from the rows of their locked records, under the objects' own changes.
   private final func refreshLocked(_ rows: [Row]) {
     // Members of the records may have been read before the lock.
-    storage.kept.removeAll()
+    storage.retainedReads.removeAll()
     for row in rows.compactMap(belowRow) {
       guard let object = storage.registry.object(for: row.id) else { continue }
       let isNewer = object.rowVersion.map { $0 < row.version } ?? true

@@ -20,7 +20,7 @@ extension ManagedObjectContext {
     // The lists were read with these records: before the parent had deleted them, or while only their unsaved changes
     // left them out.
     invalidateLists(of: discarded.union(moved))
-    propagate(changes, passesParents: savesThroughParent)
+    propagate(changes, passesParents: savesPastParent)
     callDidSave(of: saved)
   }
 
@@ -93,6 +93,7 @@ extension ManagedObjectContext {
     guard deleted.isEmpty else { return deleted }
     let related = try loadRelated(of: restored)
     defer { withExtendedLifetime(related) {} }
+    try loadLists(changedBy: changed, of: targets, without: discarded)
     for record in restored { targets[record.id] = try restore(presentBase(of: record)) }
     try receive(changed, targets, without: discarded)
     for record in restored {
@@ -136,9 +137,7 @@ extension ManagedObjectContext {
       try object.loadRow()
       if record.kind != .deleted, object.isDeleted { throw object.deletedError() }
       return object
-    } catch let error as CoherenceError
-      where mayBeDeleted && (error.code == .objectNotFound || error.code == .objectDeleted)
-    {
+    } catch let error as CoherenceError where mayBeDeleted && error.isOfMissingRecord {
       return nil
     }
   }
@@ -159,6 +158,42 @@ extension ManagedObjectContext {
       for relationship in entity.relationships { related += try prefetch(relationship.name, of: group) }
     }
     return related
+  }
+
+  /// Loads the lists that the changes of a child read, because a read that fails later would leave the child's save
+  /// half received.
+  private final func loadLists(
+    changedBy records: [PendingRecord], of targets: [ManagedObjectID: ManagedObject],
+    without discarded: Set<ManagedObjectID>
+  ) throws {
+    for record in records where record.kind != .deleted {
+      guard let object = targets[record.id] else { continue }
+      for (partner, inverse) in partnersLeft(by: object, dueTo: record) {
+        try partner.loadSide(for: .remove(object.recordID), of: inverse)
+      }
+      guard record.hasMembers, storage.recordsUndo || object.pending?.hasMembers == true else { continue }
+      for (relationship, changes) in members(of: record, without: discarded) {
+        if storage.recordsUndo, relationship.isOrdered { _ = try object.memberList(of: relationship) }
+        _ = try object.storedMembers(revertedBy: changes, of: relationship)
+      }
+    }
+  }
+
+  /// The targets that this context has given to an object, and that a child's edit of the same relationships replaces
+  /// without knowing them, with the relationships that lead back. The child has changed the other side of the former
+  /// targets that it knew.
+  private final func partnersLeft(
+    by object: ManagedObject, dueTo record: PendingRecord
+  ) -> [(partner: ManagedObject, inverse: RelationshipDescription)] {
+    guard let own = object.pending, !own.changed.isEmpty else { return [] }
+    return own.entity.referenceSlots.compactMap { slot -> (partner: ManagedObject, inverse: RelationshipDescription)? in
+      guard own.changed.contains(slot), record.changed.contains(slot), case .reference(let id) = own[slot],
+        own[slot] != present(record[slot]), own[slot] != record.base.map({ present($0[slot]) }),
+        case .reference(let relationship) = own.entity.slots[slot], let inverse = relationship.inverse,
+        let partner = storage.registry.object(for: id)
+      else { return nil }
+      return (partner, inverse)
+    }
   }
 
   /// A child's changes of members, with present identifiers and without added records that the policy has given up.
@@ -234,6 +269,9 @@ extension ManagedObjectContext {
     _ record: PendingRecord, _ members: [RelationshipDescription: MemberChanges], of object: ManagedObject
   ) throws {
     let own = try object.changeable()
+    for (partner, inverse) in partnersLeft(by: object, dueTo: record) {
+      try partner.removeRelated(object, of: inverse)
+    }
     if storage.recordsUndo { try object.recordUndo(of: record, in: own, current: current) }
     var stored: [RelationshipDescription: [ManagedObjectID: Bool]] = [:]
     for (relationship, changes) in members {

@@ -65,7 +65,7 @@ struct AddedRecordCheck {
 
   private func checkRules(of slot: Int, _ value: AttributeValue) throws {
     guard case .attribute(let attribute) = entity.slots[slot], !value.isNull else { return }
-    for rule in attribute.validation where try !rule.isSatisfied(by: value) { throw refusal(of: slot, rule.demand) }
+    for rule in attribute.validation where try !rule.isSatisfied(by: value) { throw refusal(of: slot, rule.violation) }
   }
 
   private func refusal(of slot: Int, _ reason: String, because cause: CoherenceError? = nil) -> CoherenceError {

@@ -1,6 +1,7 @@
 /// The changes of a save that a ``SaveParticipant`` observes: inserts, updates, then deletes.
 ///
-/// Each access makes its element from the rows of the save, at a constant cost.
+/// Each access makes its element from the rows of the save, at a cost that grows with the changed properties and
+/// members of the record, and not with the number of changes.
 public struct RecordedChanges: RandomAccessCollection {
   private let changes: [RecordChange]
   private let permanentIDs: PermanentIDs
@@ -8,7 +9,8 @@ public struct RecordedChanges: RandomAccessCollection {
   // Retains the records of the changes.
   private let keeper: RecordKeeper
 
-  /// - Parameter comparesValues: Whether updates without a different value are left out, as batch requests need.
+  /// - Parameter comparesValues: Whether updates without a different value are left out, as batch requests and saves
+  ///   past a parent need.
   init(
     of unit: UnitOfWork, seenBy observer: EntityObservers.Observer, _ permanentIDs: PermanentIDs, comparesValues: Bool
   ) {

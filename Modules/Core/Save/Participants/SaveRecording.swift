@@ -20,7 +20,8 @@ struct SaveRecording {
   ///
   /// - Parameters:
   ///   - permanentIDs: The identifiers of the unit's records after the save.
-  ///   - comparesValues: Whether updates without a different value are left out, as batch requests need.
+  ///   - comparesValues: Whether updates without a different value are left out, as batch requests need. A save of a
+  ///     context with a parent always leaves them out.
   /// - Throws: A ``CoherenceError`` of a participant; ``ErrorCode/validationFailed`` for its other errors;
   ///   ``ErrorCode/illegalState`` when a participant changes objects of the context.
   func records(
@@ -30,6 +31,8 @@ struct SaveRecording {
     var records = ParticipantRecords()
     guard unit.writesAnything else { return records }
     let keys = KeySupply(of: store)
+    // A value set below a parent's unsaved edit may be the value that the store has.
+    let comparesValues = comparesValues || context.parent != nil
     for observer in observers where unit.changesRecords(observedBy: observer) {
       let changes = RecordedChanges(of: unit, seenBy: observer, permanentIDs, comparesValues: comparesValues)
       guard !changes.isEmpty, let participant = observer.object as? any SaveParticipant else { continue }

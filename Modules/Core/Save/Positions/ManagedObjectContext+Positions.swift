@@ -8,7 +8,8 @@ extension ManagedObjectContext {
   /// derived from the saved ones, so that a second call has the result of the first. A context that saves into its
   /// parent has none to give: the parent derives the positions from the order that it takes over.
   final func assignPositions() throws {
-    guard storage.changesLists, parent == nil || savesThroughParent else { return }
+    guard storage.changesLists, parent == nil || savesPastParent else { return }
+    var arrangements: [MemberArrangement] = []
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
       for (relationship, changes) in record.members where relationship.isOrdered && !changes.isEmpty {
@@ -20,10 +21,11 @@ extension ManagedObjectContext {
           owner.loadedList(of: relationship)?.arranged = nil
         } else {
           let range = ListPositions.range(atVersion: (version ?? 0) + 1)
-          try arrange(relationship, of: owner, column, in: range)
+          arrangements.append(try arrangement(of: relationship, owner, column, in: range))
         }
       }
     }
+    try arrange(arrangements)
     // The preparation of the save calls `willSave` of new records only. Members with new positions are left out.
     _ = storage.takeNewRecords()
   }
@@ -35,60 +37,94 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Gives members rising positions. Only the members that move are loaded as objects.
-  private final func arrange(
-    _ relationship: RelationshipDescription, of owner: ManagedObject, _ column: MemberColumn, in range: Range<Int64>
-  ) throws {
-    guard let slot = column.positionSlot else { return }
-    let ids = try owner.memberIDs(of: relationship)
-    let stored = try storedPositions(of: ids, owner, relationship, column)
-    let positions = ListPositions.arranged(stored, in: range)
-    let moved = ids.indices.filter { index in
-      guard let record = storage.record(for: ids[index]) else { return stored[index].differs(from: positions[index]) }
-      return record.kind != .deleted && record[slot] != positions[index].map(AttributeValue.int) ?? .null
+  /// Gives the members of lists rising positions. Only the members that move are loaded as objects, for all lists
+  /// together.
+  private final func arrange(_ arrangements: [MemberArrangement]) throws {
+    guard !arrangements.isEmpty else { return }
+    var arrangements = arrangements
+    try readPositions(of: &arrangements)
+    var moves: [(list: MemberArrangement, positions: [Int64?], moved: [Int])] = []
+    for list in arrangements {
+      guard let slot = list.column.positionSlot else { continue }
+      let positions = ListPositions.arranged(list.stored, in: list.range)
+      let moved = list.ids.indices.filter { index in
+        guard let record = storage.record(for: list.ids[index]) else {
+          return list.stored[index].differs(from: positions[index])
+        }
+        return record.kind != .deleted && record[slot] != positions[index].map(AttributeValue.int) ?? .null
+      }
+      moves.append((list, positions, moved))
     }
     // A member deleted by another context is a conflict of the list, which the save finds.
-    let members = try existingObjects(with: moved.map { ids[$0] })
-    for index in moved {
-      try members[ids[index]]?.writeIfPresent(positions[index].map(AttributeValue.int) ?? .null, at: slot)
+    let members = try existingObjects(with: moves.flatMap { move in move.moved.map { move.list.ids[$0] } })
+    for (list, positions, moved) in moves {
+      guard let slot = list.column.positionSlot else { continue }
+      for index in moved {
+        try members[list.ids[index]]?.writeIfPresent(positions[index].map(AttributeValue.int) ?? .null, at: slot)
+      }
+      list.owner.loadedList(of: list.relationship)?.arranged = Dictionary(
+        zip(list.ids, positions), uniquingKeysWith: { first, _ in first })
     }
-    owner.loadedList(of: relationship)?.arranged = Dictionary(
-      zip(ids, positions), uniquingKeysWith: { first, _ in first })
   }
 
-  /// The positions that members have in an owner's list below this context. Reads the rows of members whose positions
-  /// the list does not have, and makes no objects of them.
-  ///
-  /// The row of an unchanged member's object may be older than the row of the owner, and the save would not notice,
-  /// because it writes the moved members only.
-  private final func storedPositions(
-    of ids: [ManagedObjectID], _ owner: ManagedObject, _ relationship: RelationshipDescription, _ column: MemberColumn
-  ) throws -> [StoredPosition] {
-    let list = owner.loadedList(of: relationship)?.positions ?? [:]
-    var unreadIndices: [Int] = []
-    var result: [StoredPosition] = []
-    result.reserveCapacity(ids.count)
+  /// The members of a list in their new order, with the positions that they have in the list below this context, as far
+  /// as the context knows these.
+  private final func arrangement(
+    of relationship: RelationshipDescription, _ owner: ManagedObject, _ column: MemberColumn, in range: Range<Int64>
+  ) throws -> MemberArrangement {
+    let ids = try owner.memberIDs(of: relationship)
+    var result = MemberArrangement(owner: owner, relationship: relationship, column: column, range: range, ids: ids)
+    result.stored.reserveCapacity(ids.count)
+    let positions = owner.loadedList(of: relationship)?.positions ?? [:]
     for id in ids {
       let record = storage.record(for: id)
       let basePosition = record?.base.map { column.position(of: $0, owner: owner.recordID) }
-      if record == nil || basePosition.map({ $0 != .new }) == true, let position = list[id] {
+      if record == nil || basePosition.map({ $0 != .new }) == true, let position = positions[id] {
         // The list belongs to the version of its owner's row, and the row of a member may be older.
-        result.append(position.map(StoredPosition.at) ?? .missing(key: id.key))
+        result.stored.append(position.map(StoredPosition.at) ?? .missing(key: id.key))
       } else if let basePosition {
-        result.append(basePosition)
+        result.stored.append(basePosition)
       } else {
-        if record == nil { unreadIndices.append(result.count) }
-        result.append(.new)
+        if record == nil { result.unread.append(result.stored.count) }
+        result.stored.append(.new)
       }
-    }
-    guard !unreadIndices.isEmpty else { return result }
-    let rows = Dictionary(
-      try loadRows(unreadIndices.map { ids[$0] }).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    for index in unreadIndices {
-      if let row = rows[ids[index]] { result[index] = column.position(of: row, owner: owner.recordID) }
     }
     return result
   }
+
+  /// Reads the rows of members whose positions the context does not know, for all lists together, and makes no objects
+  /// of them.
+  ///
+  /// The row of an unchanged member's object may be older than the row of the owner, and the save would not notice,
+  /// because it writes the moved members only.
+  private final func readPositions(of arrangements: inout [MemberArrangement]) throws {
+    let unreadIDs = arrangements.flatMap { list in list.unread.map { list.ids[$0] } }
+    guard !unreadIDs.isEmpty else { return }
+    let rows = Dictionary(
+      try loadRows(unreadIDs).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for number in arrangements.indices {
+      let (ids, unread) = (arrangements[number].ids, arrangements[number].unread)
+      let (column, owner) = (arrangements[number].column, arrangements[number].owner.recordID)
+      for index in unread {
+        if let row = rows[ids[index]] { arrangements[number].stored[index] = column.position(of: row, owner: owner) }
+      }
+    }
+  }
+}
+
+/// The new order of one list.
+private struct MemberArrangement {
+  let owner: ManagedObject
+  let relationship: RelationshipDescription
+  let column: MemberColumn
+  /// The range of the new positions.
+  let range: Range<Int64>
+  /// The members in their new order.
+  let ids: [ManagedObjectID]
+  /// The positions of the members below the context.
+  var stored: [StoredPosition] = []
+  /// The indices of the members whose positions are in rows that the context has not read.
+  var unread: [Int] = []
 }
 
 extension MemberColumn {
@@ -105,7 +141,7 @@ extension ManagedObject {
   fileprivate final func writeIfPresent(_ value: AttributeValue, at slot: Int) throws {
     do {
       try write(value, at: slot)
-    } catch let error as CoherenceError where error.code == .objectDeleted || error.code == .objectNotFound {
+    } catch let error as CoherenceError where error.isOfMissingRecord {
       return
     }
   }

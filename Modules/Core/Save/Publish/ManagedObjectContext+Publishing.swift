@@ -13,7 +13,7 @@ extension ManagedObjectContext {
       changes.inserted = changes.inserted.isEmpty ? group.rows : changes.inserted + group.rows
       if let id = group.rows.first?.id {
         id.space.rows.reserve(group.rows.count)
-        storage.registry.reserve(group.rows.count, beside: id)
+        storage.registry.reserve(group.rows.count, inSpaceOf: id)
       }
       markClean(saved, writing: group.rows, committed.permanentIDs, &changes)
     }
@@ -145,7 +145,7 @@ extension ManagedObjectContext {
       return
     }
     for relationship in change.record.members.keys { invalidateBothSides(of: relationship) }
-    // A position that is not saved leaves the list of another record in another order than its context has.
+    // A discarded position leaves the loaded list of the owner in an order that the store does not have.
     for slot in change.record.changed {
       guard case .position(let owner) = change.record.entity.slots[slot], let list = owner.inverse else { continue }
       storage.invalidateLists(of: list)

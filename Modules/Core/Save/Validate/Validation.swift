@@ -124,9 +124,9 @@ struct Validation {
         } else {
           try object.memberIDs(of: relationship)
         }
-      let remaining = ids.contains { id in
-        guard let target = try? object.member(id, of: relationship) else { return false }
-        return target.pending?.kind != .deleted && !target.flags.contains(.detached)
+      let remaining = try ids.contains { id in
+        guard let target = try object.presentMember(id, of: relationship) else { return false }
+        return try target.pending?.kind != .deleted && !target.flags.contains(.detached)
           && target.isStillRelated(to: object, relationship)
       }
       if remaining { denials.append(ValidationFailure(denying: record.id, record.entity, by: relationship)) }
@@ -169,7 +169,7 @@ struct Validation {
     guard !value.isNull, case .attribute(let attribute) = record.entity.slots[slot] else { return }
     for rule in attribute.validation {
       guard try !rule.isSatisfied(by: value) else { continue }
-      failures.append(failure(.invalidValue, record, attribute.name, rule.demand))
+      failures.append(failure(.invalidValue, record, attribute.name, rule.violation))
     }
   }
 
@@ -212,15 +212,23 @@ extension Slot {
 
 extension ManagedObject {
   /// Whether this object still refers to the owner. `true` if the inverse is not stored in this object's row.
-  fileprivate final func isStillRelated(to owner: ManagedObject, _ relationship: RelationshipDescription) -> Bool {
+  ///
+  /// - Throws: Errors of the store: a failed read must not allow a denied delete.
+  fileprivate final func isStillRelated(
+    to owner: ManagedObject, _ relationship: RelationshipDescription
+  ) throws -> Bool {
     guard let slot = relationship.inverse?.slot else { return true }
-    return (try? loadedValue(at: slot)) == .reference(owner.recordID)
+    do {
+      return try loadedValue(at: slot) == .reference(owner.recordID)
+    } catch let error as CoherenceError where error.isOfMissingRecord {
+      return false
+    }
   }
 }
 
 extension ValidationRule {
   /// The violation of the rule, as the end of a sentence.
-  var demand: String {
+  var violation: String {
     switch self {
     case .minimum: "is below the minimum"
     case .maximum: "is above the maximum"

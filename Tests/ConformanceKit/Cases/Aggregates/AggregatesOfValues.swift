@@ -164,18 +164,33 @@ extension ConformanceSubject {
         try expectEqual(try context.table(small), ["decimal(0.2999999999)"])
       }
     }
+    Case.computed("an average of decimals close to zero is calculated", model: Samples.model) { stack in
+      try stack.write { context in
+        for text in ["2e-100", "4e-100"] { try context.make("Sample", ["decimal": decimal(text)]) }
+      }
+      try stack.read { context in
+        try expectEqual(
+          try context.table(aggregate("Sample", [.average(of: "decimal")])), ["decimal(\(decimal("3e-100")))"])
+      }
+    }
     Case.computed("a sum of decimals with too many digits throws and names the property", model: Samples.model) {
       stack in
+      // The sum of the great numbers is also greater than the greatest decimal.
+      let great = "300000000000000000000000000000000000000e127"
       try stack.write { context in
-        for text in ["12345678901234567890123456789012345678", "0.5"] {
-          try context.make("Sample", ["decimal": Decimal(string: text) ?? 0])
+        for (name, texts) in [
+          ("long", ["12345678901234567890123456789012345678", "0.5"]), ("great", [great, great]),
+        ] {
+          for text in texts { try context.make("Sample", ["name": name, "decimal": Decimal(string: text) ?? 0]) }
         }
       }
       try stack.read { context in
-        let error = try expectThrows(.arithmeticOverflow) {
-          try context.table(aggregate("Sample", [.sum(of: "decimal")]))
+        for name in ["long", "great"] {
+          let error = try expectThrows(.arithmeticOverflow) {
+            try context.table(aggregate("Sample", [.sum(of: "decimal")], where: equal("name", name)))
+          }
+          try expect(error.message.contains("decimal"), "the message to name the property")
         }
-        try expect(error.message.contains("decimal"), "the message to name the property")
       }
     }
     Case.computed(

@@ -1,0 +1,82 @@
+import CoherenceCore
+
+extension ConformanceSubject {
+  /// People who follow each other, with a name of choice for the followers: by the names of the two relationships it is
+  /// decided which one a link begins at.
+  private static func people(_ followers: String, formerly former: String? = nil) throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Person") {
+        Attribute("name", .string)
+        Relationship("follows", toMany: "Person", inverse: followers, ordered: true)
+        Relationship(followers, toMany: "Person", inverse: "follows", maximumCount: 2, renamingIdentifier: former)
+      }
+    }
+  }
+
+  private static func fillPeople(_ context: ManagedObjectContext) throws {
+    let people = try ["A", "B", "C", "D"].map { try context.make("Person", ["name": $0]) }
+    try people[0].setObjects([people[2], people[1], people[3]], for: "follows")
+    try people[1].setObjects([people[3]], for: "follows")
+  }
+
+  private static func person(_ name: String, _ context: ManagedObjectContext) throws -> ManagedObject {
+    try context.one("Person", where: equal("name", name))
+  }
+
+  @CasesBuilder static var turnedLinks: [Case] {
+    Case("links of relationships that swap sides by renaming keep direction, order and limits") {
+      stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try people("followers"))
+      try stack.write(fillPeople)
+      let first = stack.model
+      let second = try people("watchers", formerly: "followers")
+      try stack.reopen(model: second)
+      try stack.write { context in
+        try expectEqual(try person("A", context).labels(of: "follows"), ["C", "B", "D"])
+        try expectEqual(try person("D", context).labels(of: "watchers"), ["A", "B"])
+        try expectEqual(try person("A", context).labels(of: "watchers"), [])
+        try expectEqual(try context.names("Person", where: memberCount("watchers", .equal, 1)), ["B", "C"])
+        try expectEqual(try context.names("Person", where: memberCount("follows", .equal, 3)), ["A"])
+        // A new link, a removed one, and another order.
+        try person("C", context).setObjects([try person("A", context)], for: "follows")
+        try person("A", context).setObjects([try person("B", context), try person("C", context)], for: "follows")
+      }
+      try stack.reopen()
+      try stack.read { context in
+        try expectEqual(try person("A", context).labels(of: "watchers"), ["C"])
+        try person("C", context).setObjects(["D", "A"].map { try person($0, context) }, for: "follows")
+        try person("B", context).setObjects(["D", "A"].map { try person($0, context) }, for: "follows")
+        try person("A", context).setObjects(["D"].map { try person($0, context) }, for: "follows")
+        _ = try expectThrows(.validationFailed) { try context.save() }
+        context.rollback()
+      }
+      try stack.reopen(model: first)
+      try stack.read { context in
+        try expectEqual(try person("A", context).labels(of: "follows"), ["B", "C"])
+        try expectEqual(try person("C", context).labels(of: "follows"), ["A"])
+        try expectEqual(try person("D", context).labels(of: "followers"), ["B"])
+        try expectEqual(try context.names("Person", where: memberCount("followers", .equal, 1)), ["A", "B", "C", "D"])
+      }
+      try stack.reopen(model: second)
+      try stack.read { try expectEqual(try person("A", $0).labels(of: "follows"), ["B", "C"]) }
+    }
+    Case("links whose inverse a model leaves out are refused with their number") { stack in
+      let (original, error) = try refusal(stack) {
+        Library.replace("tags", in: &$0.book, by: Relationship("tags", toMany: "Tag", inverse: nil))
+        Library.replace("books", in: &$0.tag)
+      }
+      try expectEqual(error.dataLosses.map(\.count), [2])
+      try stack.reopen(model: original)
+      try stack.read { try expectEqual(try $0.one("Tag").labels(of: "books"), ["Edda", "Egla"]) }
+    }
+    Case("moving the to-one side of a relationship to the other side is refused with the number of links") { stack in
+      let (original, error) = try refusal(stack) {
+        Library.replace("author", in: &$0.book, by: Relationship("author", toMany: "Author", inverse: "books"))
+        Library.replace("books", in: &$0.author, by: Relationship("books", toOne: "Book", inverse: "author"))
+      }
+      try expect(error.message.contains("author"), "the message to name the relationship")
+      try stack.reopen(model: original)
+      try stack.read { try expectEqual(try $0.one("Author").labels(of: "books"), ["Edda", "Egla"]) }
+    }
+  }
+}

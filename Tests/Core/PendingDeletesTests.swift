@@ -1,0 +1,85 @@
+import CoherenceInMemory
+import Testing
+
+@testable import CoherenceCore
+
+/// Deletes in a loop that reads relationships: the delete rules wait until a read needs them.
+@Suite("Deletes whose rules are not applied yet")
+struct PendingDeletesTests {
+  private let context: ManagedObjectContext
+  private static let albumCount = 100
+
+  init() throws {
+    let model = try ManagedObjectModel {
+      Entity("Album") { Relationship("tracks", toMany: "Track", inverse: "album") }
+      Entity("Track") { Relationship("album", toOne: "Album", inverse: "tracks") }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+  }
+
+  /// Saves albums of three tracks, and returns them with loaded tracks.
+  private func makeAlbums() throws -> [ManagedObject] {
+    for _ in 0..<Self.albumCount {
+      let album = try context.insertNewObject(forEntityName: "Album")
+      for _ in 0..<3 { try context.insertNewObject(forEntityName: "Track").setObject(album, for: "album") }
+    }
+    try context.save()
+    let albums = try context.fetch(FetchRequest<ManagedObject>(entityName: "Album"))
+    for album in albums { #expect(try album.objects(for: "tracks").count == 3) }
+    return albums
+  }
+
+  @Test func `the deletes of a track of each album wait together, and leave the lists of all albums`() throws {
+    try context.performAndWait {
+      let albums = try makeAlbums()
+      for (index, album) in albums.enumerated() {
+        let tracks = try album.objects(for: "tracks")
+        #expect(tracks.count == 3)
+        context.delete(tracks[0])
+        #expect(context.storage.pendingDeletes.count == index + 1)
+      }
+      for album in albums { #expect(try album.objects(for: "tracks").count == 2) }
+      #expect(context.storage.pendingDeletes.isEmpty)
+      try context.save()
+      #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Track")) == 2 * Self.albumCount)
+    }
+  }
+
+  @Test func `a deleted member of a list shorter than the deletes leaves the list, and so does an added one`() throws {
+    try context.performAndWait {
+      let albums = try makeAlbums()
+      let last = try #require(albums.last)
+      let (kept, moved) = (try last.objects(for: "tracks"), try albums[0].objects(for: "tracks")[0])
+      try moved.setObject(last, for: "album")
+      for album in albums.dropFirst().dropLast() { context.delete(try album.objects(for: "tracks")[0]) }
+      #expect(try last.objects(for: "tracks").count == 4)
+      for album in albums.dropFirst().dropLast() { context.delete(try album.objects(for: "tracks")[0]) }
+      context.delete(moved)
+      #expect(try last.objects(for: "tracks") == kept)
+      for album in albums.dropFirst().dropLast() { #expect(try album.objects(for: "tracks").count == 1) }
+      context.delete(kept[1])
+      #expect(try last.objects(for: "tracks") == [kept[0], kept[2]])
+    }
+  }
+
+  @Test func `only the hierarchies of waiting deletes have one`() throws {
+    try context.performAndWait {
+      let albums = try makeAlbums()
+      let (album, track) = (albums[0], try albums[1].objects(for: "tracks")[0])
+      var deletes = PendingDeletes()
+      #expect(!deletes.hasObject(of: album.entity))
+      deletes.append(album)
+      deletes.append(track)
+      deletes.remove(album)
+      #expect(!deletes.hasObject(of: album.entity) && deletes.hasObject(of: track.entity))
+      let taken = deletes.takeAll()
+      #expect(deletes.isEmpty && !deletes.hasObject(of: track.entity))
+      deletes.append(album)
+      deletes.putBack(taken)
+      #expect(deletes.objects == [track, album])
+      #expect(deletes.hasObject(of: album.entity) && deletes.hasObject(of: track.entity))
+    }
+  }
+}
