@@ -196,6 +196,9 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL", "CoherenceSQLite", logging],
       path: "Tests/Support", swiftSettings: strict),
+    .target(
+      name: "TestActionSupport", dependencies: ["CoherenceActions"], path: "Tests/ActionSupport",
+      swiftSettings: strict),
     .testTarget(
       name: "CoreTests", dependencies: ["CoherenceCore", "CoherenceInMemory", "TestRandom"], path: "Tests/Core",
       swiftSettings: strict),
@@ -252,8 +255,7 @@ let package = Package(
       name: "OutboxTests",
       dependencies: [
         "CoherenceCore", "CoherenceOutbox", "CoherenceActions", "CoherenceStrategies", "CoherenceInMemory",
-        "CoherencePostgreSQL",
-        "CoherenceSQLite", "TestRandom", "TestSupport", logging,
+        "CoherencePostgreSQL", "CoherenceSQLite", "TestActionSupport", "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Outbox", swiftSettings: strict),
     .testTarget(
@@ -308,7 +310,7 @@ let package = Package(
       name: "RefreshTests",
       dependencies: [
         "CoherenceRefresh", "CoherenceActions", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory",
-        "CoherencePostgreSQL", "CoherenceSQLite", "TestRandom", "TestSupport", logging,
+        "CoherencePostgreSQL", "CoherenceSQLite", "TestActionSupport", "TestRandom", "TestSupport", logging,
       ],
       path: "Tests/Refresh", swiftSettings: strict),
     .testTarget(

@@ -189,6 +189,36 @@ struct ConcurrencyLimitTests {
     for handle in [running, waiting] { try await handle.waitUntilFinished() }
   }
 
+  @Test func `a further attempt of an action leaves the maximum that a later action has set for the limit`()
+    async throws
+  {
+    let stack = try ConnectStack.started()
+    func options(maximum: Int) -> ActionOptions {
+      let retry = RetryPolicy(initialDelay: .zero) { _ in true }
+      return ActionOptions(limit: ConcurrencyLimit("host", maximum), retry: retry)
+    }
+    let gate = TaskGate()
+    let attempts = Mutex(0)
+    let failing = TaskAction<Void> {
+      let attempt = attempts.withLock { count in
+        count += 1
+        return count
+      }
+      guard attempt == 1 else { return }
+      await gate.pass()
+      throw MockError()
+    }
+    let first = try stack.connect.execute(failing, options: options(maximum: 1))
+    let script = MockScript(waits: true)
+    let later = try stack.connect.execute(MockGenericAction(script: script), options: options(maximum: 2))
+    await script.untilBegun()
+    gate.open()
+    try await first.value
+    #expect(later.state == .executing)
+    script.release()
+    try await later.value
+  }
+
   @Test func `the maximum of simultaneous generic actions is an option of the Connect`() async throws {
     let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
     let scripts = (0..<3).map { _ in MockScript(waits: true) }

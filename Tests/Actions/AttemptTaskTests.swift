@@ -25,7 +25,7 @@ struct AttemptTaskTests {
     await clock.untilSleeping()
     clock.advance(by: .seconds(1))
     await begun.pass()
-    // The lane of the first attempt goes on as late as this.
+    // The lane of the first attempt continues only now.
     handle.didStart(Task {}, ofAttempt: 1)
     handle.cancel()
     try await handle.waitUntilFinished()

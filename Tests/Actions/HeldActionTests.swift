@@ -14,7 +14,7 @@ struct HeldActionTests {
   private let queue = ActionQueue<Item>(name: "held", width: 1, isSuspended: true)
 
   private func isHeld(_ action: Item) -> Bool {
-    if case .condition = queue.blocker(of: action) { true } else { false }
+    queue.blockers(of: action).condition != nil
   }
 
   @Test func `an action held for a condition waits for its lane alone when it enters the queue`() {

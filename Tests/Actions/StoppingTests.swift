@@ -116,6 +116,19 @@ struct StoppingTests {
     #expect(connect.state == .stopped)
   }
 
+  @Test func `a draining stop in a cancelled task cancels the actions`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
+    await script.untilBegun()
+    let draining = Task { [connect] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await connect.stop(.drain)
+    }
+    try await draining.value
+    #expect(handle.completionStatus == .canceled)
+    #expect(connect.state == .stopped)
+  }
+
   /// Actions with every reason to wait, behind a running action.
   private func waitingForEverything(_ script: MockScript) throws -> [AnyActionHandle] {
     let running = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))

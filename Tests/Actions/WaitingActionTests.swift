@@ -170,6 +170,65 @@ struct WaitingActionTests {
     await #expect(performing: { try await handle.value }, throws: isDeadlock)
   }
 
+  @Test func `an action that holds the slot of a limit and awaits an action with that limit and a dependency throws`()
+    async throws
+  {
+    let gate = TaskGate()
+    let limit = ConcurrencyLimit("host", 1)
+    let dependency = try connect.execute(EntityTaskAction { _ in await gate.pass() })
+    let handle = try connect.execute(
+      TaskAction { [connect] in
+        let options = ActionOptions(dependencies: [dependency], limit: limit)
+        try await connect.execute(TaskAction {}, options: options).value
+      }, options: ActionOptions(limit: limit))
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
+    gate.open()
+    try await dependency.value
+  }
+
+  @Test func `an action with a limit may await an action with that limit and a dependency while a slot is free`()
+    async throws
+  {
+    let gate = TaskGate()
+    let limit = ConcurrencyLimit("host", 2)
+    let dependency = try connect.execute(EntityTaskAction { _ in await gate.pass() })
+    let handle = try connect.execute(
+      TaskAction { [connect] in
+        let options = ActionOptions(dependencies: [dependency], limit: limit)
+        let last = try connect.execute(TaskAction {}, options: options)
+        gate.open()
+        try await last.value
+      }, options: ActionOptions(limit: limit))
+    try await handle.value
+  }
+
+  @Test func `an action that awaits an action of its own queue with a dependency in another queue throws`()
+    async throws
+  {
+    let gate = TaskGate()
+    let dependency = try connect.execute(TaskAction { await gate.pass() })
+    let handle = try connect.execute(
+      EntityTaskAction { [connect] _ in
+        let options = ActionOptions(dependencies: [dependency])
+        try await connect.execute(MockEntityAction<ConnectEntity1>(), options: options).value
+      })
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
+    gate.open()
+    try await dependency.value
+  }
+
+  @Test func `an action that awaits an action of its own queue before the next attempt of that action throws`()
+    async throws
+  {
+    let retry = RetryPolicy(initialDelay: .seconds(3600), maximumDelay: .seconds(3600)) { _ in true }
+    let failing = try connect.execute(
+      MockEntityAction<ConnectEntity1>(script: MockScript(fails: true)), options: ActionOptions(retry: retry))
+    let handle = try connect.execute(EntityTaskAction { _ in try await failing.waitUntilFinished() })
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
+    failing.cancel()
+    try await failing.waitUntilFinished()
+  }
+
   @Test func `a task that outlives its action may await an action that depends on the finished action`() async throws {
     let (beginning, end) = (TaskGate(), TaskGate())
     let known = Mutex<Task<Void, any Error>?>(nil)

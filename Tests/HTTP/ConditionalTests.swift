@@ -68,4 +68,26 @@ struct ConditionalTests {
     await #expect(throws: CoherenceError.self) { try await client.ifChanged(request, since: validators) { _ in } }
     #expect(validators[request]?.eTag == "\"v1\"")
   }
+
+  @Test func `content is requested again after an older reply was merged during the merge of a newer one`() async throws
+  {
+    let request = HTTPRequest.get("https://example.org/a")
+    // The first request gets the newer reply.
+    let client = StubClient { number, request in .make(to: request, 200, ["ETag": number == 0 ? "\"v2\"" : "\"v1\""]) }
+    let validators = HTTPValidators()
+    _ = try await client.ifChanged(request, since: validators) { _ in
+      _ = try await client.ifChanged(request, since: validators) { _ in }
+    }
+    #expect(validators[request] == nil)
+  }
+
+  @Test func `concurrent merges of equal content keep its validator`() async throws {
+    let request = HTTPRequest.get("https://example.org/a")
+    let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"v1\""]) }
+    let validators = HTTPValidators()
+    _ = try await client.ifChanged(request, since: validators) { _ in
+      _ = try await client.ifChanged(request, since: validators) { _ in }
+    }
+    #expect(validators[request]?.eTag == "\"v1\"")
+  }
 }

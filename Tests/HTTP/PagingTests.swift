@@ -172,6 +172,32 @@ struct PagingTests {
     #expect(client.requests.count == 2)
   }
 
+  @Test(arguments: ["abc", "1.5", "99999999999999999999"])
+  func `a first request whose page is no number is an error, also if its page is the last one`(
+    value: String
+  ) async throws {
+    for items in [[1], []] {
+      let client = StubClient { [self] _, request in .make(to: request, 200, [:], body(Page(items: items))) }
+      var pages = client.pages(
+        of: Page.self, from: .get("https://example.org/items?page=\(value)"), by: Self.numbered
+      ).makeAsyncIterator()
+      let error = try await #require(throws: CoherenceError.self) { try await pages.next() }
+      #expect(error.code == .httpUnreadable && error.description.contains("'page'"))
+      #expect(try await pages.next() == nil)
+      #expect(client.requests.count == 1)
+    }
+  }
+
+  @Test(arguments: ["", "?page", "?page="])
+  func `a first request without a page number gets the first page`(query: String) async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(items: number > 0 ? [] : [1])))
+    }
+    let first = "https://example.org/items\(query)"
+    #expect(try await self.items(client, Self.numbered, from: first) == [[1], []])
+    #expect(client.requests.last?.path == "/items?page=2")
+  }
+
   @Test func `a page with the greatest number ends the sequence with an error`() async throws {
     let client = StubClient { [self] _, request in
       .make(to: request, 200, [:], body(Page(number: Int.max, items: [1])))

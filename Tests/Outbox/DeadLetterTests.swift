@@ -20,6 +20,16 @@ struct DeadLetterTests {
     }
   }
 
+  /// Saves three updates of one record, of which an attempted request includes the first two.
+  private func attemptedUpdates(in stack: OutboxStack) async throws -> [OutboxEntry] {
+    let item = try stack.saveItem("Milk")
+    try await stack.outbox.drop(try #require(try await stack.outbox.entries().first).id)
+    for count in Int64(1)...3 { try stack.change(item) { $0.count = count } }
+    let entries = try await stack.outbox.entries(of: item)
+    try mark(entries[0].id, in: stack) { $0.groupEnd = entries[1].sequence }
+    return entries
+  }
+
   @Test(arguments: Backend.available)
   func `a refused entry is retried with a new key, together with later edits`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
@@ -189,11 +199,7 @@ struct DeadLetterTests {
 
   @Test func `dropping the first entry of an attempted request drops all entries of the request`() async throws {
     let stack = try OutboxStack(on: .inMemory)
-    let milk = try stack.saveItem("Milk")
-    try await stack.outbox.drop(try #require(try await stack.outbox.entries().first).id)
-    for count in Int64(1)...3 { try stack.change(milk) { $0.count = count } }
-    let entries = try await stack.outbox.entries(of: milk)
-    try mark(entries[0].id, in: stack) { $0.groupEnd = entries[1].sequence }
+    let entries = try await attemptedUpdates(in: stack)
     await #expect {
       try await stack.outbox.drop(entries[1].id)
     } throws: {
@@ -206,13 +212,9 @@ struct DeadLetterTests {
   @Test(arguments: Backend.available)
   func `an edit of a later entry of an attempted request gives the request a new key`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
-    let milk = try stack.saveItem("Milk")
-    try await stack.outbox.drop(try #require(try await stack.outbox.entries().first).id)
-    for count in Int64(1)...3 { try stack.change(milk) { $0.count = count } }
-    let entries = try await stack.outbox.entries(of: milk)
-    try mark(entries[0].id, in: stack) { $0.groupEnd = entries[1].sequence }
+    let entries = try await attemptedUpdates(in: stack)
     try await stack.outbox.edit(entries[1].id) { try $0.set("count", to: Int64(7)) }
-    let edited = try await stack.outbox.entries(of: milk)
+    let edited = try await stack.outbox.entries()
     #expect(edited.map(\.id) == entries.map(\.id))
     #expect(zip(edited, entries).map { $0.idempotencyKey == $1.idempotencyKey } == [false, false, true])
     #expect(edited.map { $0["count"]?.value } == [1, 7, 3].map { .value(.int($0)) })

@@ -1,6 +1,5 @@
 import CoherenceCore
 import Foundation
-import Synchronization
 import TestRandom
 import TestSupport
 import Testing
@@ -56,10 +55,10 @@ struct LogTests {
   ) async throws {
     let stack = try OutboxStack(on: backend)
     for number in 0..<60 { try stack.saveItem("\(number)") }
-    let reads = FetchCount(of: "CoherenceOutboxLog")
-    stack.outbox.coordinator.observer = reads
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
     #expect(try await stack.outbox.entries(limit: 100).count == 60)
-    #expect(reads.count <= 4)
+    #expect(operations.count(of: StackOperation(.fetch, "CoherenceOutboxLog")) <= 4)
   }
 
   @Test(arguments: Backend.available)
@@ -100,10 +99,10 @@ struct LogTests {
     try stack.set("edited", of: 2)
     try stack.set("edited", of: 3)
     try stack.delete(3)
-    let reads = FetchCount(of: "CoherenceOutboxLog")
-    stack.outbox.coordinator.observer = reads
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
     try stack.merge(AgreementStack.page([1: "new", 2: "new", 3: "three"]))
-    #expect(reads.count == 2)
+    #expect(operations.count(of: StackOperation(.fetch, "CoherenceOutboxLog")) == 2)
     #expect(try stack.titles() == [1: "second", 2: "edited"])
   }
 
@@ -172,8 +171,9 @@ struct LogTests {
       #expect {
         var reader = try LogReader(Data(whole.prefix(count)), firstSequence: 0)
         while try reader.next() != nil {}
-      } throws: {
-        ErrorCode.storeCorrupt ~= $0
+      } throws: { error in
+        // There is no entry to drop.
+        ErrorCode.storeCorrupt ~= error && !"\(error)".contains("drop")
       }
     }
   }
@@ -193,28 +193,5 @@ struct LogTests {
       } catch ErrorCode.storeCorrupt { refused += 1 } catch { Issue.record("Seed \(seed): \(error)") }
     }
     #expect(refused > 0, "Seed \(seed)")
-  }
-}
-
-/// Counts the fetches of an entity.
-private final class FetchCount: StackObserver {
-  private let entityName: String
-  private let number = Mutex(0)
-
-  init(of entityName: String) { self.entityName = entityName }
-
-  var count: Int { number.withLock { $0 } }
-
-  func began(_ operation: StackOperation) -> any StackObservation {
-    if operation == StackOperation(.fetch, entityName) { number.withLock { $0 += 1 } }
-    return Observation()
-  }
-
-  func scope() -> (any StackScope)? { nil }
-
-  private struct Observation: StackObservation {
-    func ended(_ outcome: StackOutcome) {}
-    func run<T>(_ body: () throws -> T) rethrows -> T { try body() }
-    func run<T>(_ body: () async throws -> T) async rethrows -> T { try await body() }
   }
 }

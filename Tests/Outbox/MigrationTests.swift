@@ -48,6 +48,41 @@ struct MigrationTests {
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `an entry has the values of a converted attribute in the new type`(backend: Backend) async throws {
+    let new = try next(
+      backend,
+      count: Attribute(
+        "count", .string, default: "",
+        converting: { old in
+          guard case .int(let number) = old else { return .null }
+          return .string("\(number) pieces")
+        }))
+    let (before, after) = (OutboxValue.value(.string("0 pieces")), OutboxValue.value(.string("3 pieces")))
+    let entries = try await new.outbox.entries()
+    #expect(entries.first?["count"] == OutboxChange("count", value: before))
+    #expect(entries.last?["count"] == OutboxChange("count", base: before, value: after))
+    #expect(try steps(new).map { $0.changes.first { $0.name == "count" }?.value } == [after])
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `an entry has the number of an attribute with another type of numbers`(backend: Backend) async throws {
+    let new = try next(backend, count: Attribute("count", .double, default: 0.0))
+    let (before, after) = (OutboxValue.value(.double(0)), OutboxValue.value(.double(3)))
+    let entries = try await new.outbox.entries()
+    #expect(entries.first?["count"] == OutboxChange("count", value: before))
+    #expect(entries.last?["count"] == OutboxChange("count", base: before, value: after))
+  }
+
+  /// The next version of a program that has saved an item with the count 0 and then 3.
+  private func next(_ backend: Backend, count: Attribute) throws -> OutboxStack {
+    let old = try OutboxStack(on: backend)
+    let id = try old.saveItem("Milk")
+    try old.change(id) { $0.count = 3 }
+    let changed = TestItem.entityDescription(attributes: [Attribute("title", .string), count])
+    return try old.next(model: OutboxModels.model(item: changed))
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `an entry leaves out an attribute that the server assigns since the migration`(backend: Backend) async throws {
     let old = try OutboxStack(on: backend)
     let id = try old.saveItem("Milk")
@@ -76,6 +111,42 @@ struct MigrationTests {
     #expect(try await new.outbox.entries(in: "TestItem").count == 1)
     #expect(try await new.outbox.drop(entry.id) == 1)
     #expect(try await new.outbox.counts().total == 0)
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `a program with an earlier model leaves the entries of unknown entities to the later program`(
+    backend: Backend
+  ) async throws {
+    let earlier = OutboxModels.model(item: nil)
+    let first = try OutboxStack(on: backend, model: earlier, entities: ["TestList", "TestTag"])
+    let later = try first.next(model: OutboxModels.main, entities: ["TestList", "TestItem", "TestTag"])
+    for title in ["Milk", "Bread", "Tea"] { try later.saveItem(title) }
+    try later.saveList("Shop")
+    let stack = try later.next(model: earlier)
+    #expect(try await forward(stack) == 3)
+    let entries = try await stack.outbox.entries()
+    #expect(entries.map(\.recordedEntityName) == ["TestItem", "TestItem", "TestItem"])
+    #expect(entries.allSatisfy { $0.state == .pending && $0.attempts == 0 })
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `the entry of an entity that the latest model has removed is parked`(backend: Backend) async throws {
+    let old = try OutboxStack(on: backend)
+    try old.saveItem("Milk")
+    let new = try old.next(model: OutboxModels.model(item: nil))
+    #expect(try await forward(new) == 1)
+    #expect(try await new.outbox.entries().map(\.state) == [.parked])
+  }
+
+  /// Starts an outbox with a handler for lists, one call at a time, sends every sendable edit, and stops.
+  ///
+  /// - Returns: The number of remaining entries.
+  private func forward(_ stack: OutboxStack) async throws -> Int {
+    try stack.outbox.forward("TestList") { handlers in handlers.insert { _ in .accepted } }
+    try stack.outbox.start(ForwardOptions(concurrency: 1, lookahead: 0))
+    let rest = try await stack.outbox.flush()
+    await stack.outbox.stop()
+    return rest
   }
 
   @Test(arguments: Backend.availableSQL)

@@ -87,6 +87,23 @@ import Testing
     #expect(try await worker.runDueActions() == 1)
   }
 
+  /// The action `Mark` in a later version of the program, in which the type has another name.
+  private struct Stamp: PersistedAction {
+    static let formerNames = ["Mark"]
+    let board: String
+    func run(in context: PersistedActionContext) async throws {}
+  }
+
+  @Test(arguments: Backend.available)
+  func `enqueueing a renamed action with the unique key of an unfinished action returns that action`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let first = try stack.enqueue(Mark(board: stack.boardName), key: "album 7")
+    #expect(try stack.enqueue(Stamp(board: stack.boardName), key: "album 7") == first)
+    #expect(try stack.enqueue(Stamp(board: stack.boardName), key: "album 8") != first)
+  }
+
   @Test(arguments: Backend.available)
   func `two saves with equal actions leave one action, and both commit their other changes`(
     _ backend: Backend

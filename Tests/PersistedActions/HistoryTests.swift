@@ -1,10 +1,12 @@
 import CoherenceActions
 import CoherenceCore
-import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import CoherencePersistedActions
 
 @Suite(.timeLimit(.minutes(15))) struct HistoryTests {
   @Test(arguments: Backend.available)
@@ -44,6 +46,26 @@ import Testing
     #expect(try await stack.actions.prune(PersistedActionRetention(succeeded: .seconds(30)), at: time.date) == 3)
     for handle in old { #expect(try await stack.actions.action(handle) == nil) }
     for handle in recent { #expect(try await stack.state(of: handle) == .succeeded) }
+  }
+
+  @Test(arguments: Backend.available)
+  func `the numbers of actions in some states need no read of the other actions`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    for _ in 0..<3 { _ = try stack.enqueue(Mark(board: stack.boardName)) }
+    try await stack.worker(ManualClock()).runDueActions()
+    _ = try stack.enqueue(Mark(board: stack.boardName))
+    // Another container, which no worker uses.
+    let stranger = try stack.makeStranger()
+    let context = ManagedObjectContext(coordinator: stranger.persistentStoreCoordinator)
+    let observer = CountedReads()
+    stranger.persistentStoreCoordinator.addFetchObserver(observer)
+    let counts = try context.performAndWait {
+      try PersistedActionRecord.counts(of: [.waiting, .parked], in: context)
+    }
+    #expect(counts == [.waiting: 1])
+    #expect(observer.count == 2)
+    withExtendedLifetime(stranger) {}
+    #expect(try await stack.actions.counts() == [.waiting: 1, .succeeded: 3])
   }
 
   @Test(arguments: Backend.available)
@@ -137,7 +159,7 @@ import Testing
     let handle = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(3600))
     let actions = stack.actions
     let wait = Task { try await actions.untilFinished(handle) }
-    // The end of another action is a signal too, after which the wait goes on.
+    // The end of another action is a signal too, after which the wait continues.
     let other = try stack.enqueue(Mark(board: stack.boardName))
     try await stack.worker(time).runDueActions()
     _ = try await actions.untilFinished(other)
@@ -180,4 +202,13 @@ import Testing
     // The first claim takes two actions, one for each slot. After measured attempts, a claim takes up to 128 more.
     #expect(statistics.claims <= 6)
   }
+}
+
+/// Counts the fetches and counts of a coordinator's contexts.
+private final class CountedReads: FetchObserver {
+  private let number = Mutex(0)
+
+  var count: Int { number.withLock { $0 } }
+
+  func willFetch(_ entity: EntityDescription) { number.withLock { $0 += 1 } }
 }

@@ -64,6 +64,23 @@ import Testing
     #expect(try await stack.actions.runs(ofSchedule: "nightly").isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `a finished run that is retried is not listed among the schedules`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let action = Fail(board: stack.boardName, times: 1, isFinal: true)
+    let worker = try stack.worker(time, schedules: [PersistedSchedule("hourly", .every(.seconds(3600)), action)])
+    try await worker.runDueActions()
+    let record = try #require(try await stack.actions.schedules().first)
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+    let run = try #require(try await stack.actions.runs(ofSchedule: "hourly").first)
+    #expect(run.state == .parked)
+    #expect(try await stack.actions.retry(run.handle))
+    #expect(try await stack.state(of: run.handle) == .waiting)
+    #expect(try await stack.actions.schedules().map(\.handle) == [record.handle])
+  }
+
   // MARK: Operating
 
   @Test(arguments: Backend.available)

@@ -131,6 +131,38 @@ import Testing
     #expect(try await stack.actions.counts() == [.succeeded: 1])
   }
 
+  /// The action `Mark` in a later version of the program, in which the type has another name.
+  private struct Stamp: PersistedAction {
+    static let formerNames = ["Mark"]
+    let board: String
+    var text = "stamp"
+
+    func run(in context: PersistedActionContext) async throws { Board.named(board).mark(text) }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a schedule with a renamed action runs each date once, also beside workers with the former name`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let former = try stack.worker(time, schedules: [hourly(stack)])
+    try await former.runDueActions()
+    let renamed = PersistedSchedule("hourly", .every(.seconds(3600)), Stamp(board: stack.boardName, text: "run"))
+    let later = try PersistedActionWorker(
+      stack.makeStranger(), actions: [Stamp.self], schedules: [renamed], clock: time.workerClock)
+    #expect(try await later.runDueActions() == 0)
+    #expect(try await stack.actions.counts() == [.scheduled: 1])
+    for workers in [[later, former], [former, later]] {
+      time.advance(by: .seconds(3600))
+      var attempts = 0
+      for worker in workers { attempts += try await worker.runDueActions() }
+      #expect(attempts == 1)
+    }
+    #expect(stack.board.marks == ["run", "run"])
+    #expect(try await stack.actions.counts() == [.scheduled: 1, .succeeded: 2])
+  }
+
   @Test func `a cron schedule runs at the dates of its expression`() async throws {
     let stack = try ActionStack()
     let time = ManualClock()

@@ -230,6 +230,35 @@ import Testing
     #expect(try await stack.actions.action(handle)?.failedAttempts == 0)
   }
 
+  @Test(arguments: Backend.available)
+  func `a stop in a cancelled task hands claimed actions back, and their attempts do not count`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(ManualClock()) { options in
+      options.concurrency = 1
+      options.maximumClaimedAhead = 8
+    }
+    try await worker.start()
+    // The worker claims actions in advance after it has measured an attempt.
+    _ = try await stack.actions.untilFinished(try stack.enqueue(Mark(board: stack.boardName)))
+    let handles = try stack.saving { context in
+      try [context.enqueue(Hold(board: stack.boardName), priority: .veryHigh, retry: .never)]
+        + (1...3).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)"), retry: .never) }
+    }
+    try await stack.board.until("begin hold 1")
+    await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      await worker.stop(.handBack)
+    }.value
+    for handle in handles {
+      let info = try #require(try await stack.actions.action(handle))
+      #expect(info.state == .waiting && info.failedAttempts == 0)
+    }
+    #expect(try stack.workerCount() == 0)
+    #expect(stack.board.marks == ["mark", "begin hold 1"])
+  }
+
   // MARK: Waking
 
   @Test(arguments: Backend.available)
@@ -264,5 +293,66 @@ import Testing
     _ = try await stack.actions.untilFinished(second)
     #expect(worker.statistics.looks - looks <= 4)
     await worker.stop()
+  }
+
+  @Test func `a worker that is stopped while it starts runs nothing afterwards`() async throws {
+    let stack = try ActionStack()
+    let worker = try stack.worker(ManualClock())
+    for _ in 0..<200 {
+      async let start: Void = worker.start()
+      await worker.stop()
+      try await start
+      // A start that began after the stop lasts until another stop.
+      await worker.stop()
+      // A started worker would refuse the call.
+      #expect(try await worker.runDueActions() == 0)
+    }
+  }
+
+  /// A worker whose draining stop waits for an action.
+  private func drainingWorker(
+    in stack: ActionStack
+  ) async throws -> (worker: PersistedActionWorker, drain: Task<Void, Never>, handle: PersistedActionHandle) {
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let worker = try stack.worker(ManualClock())
+    try await worker.start()
+    try await stack.board.until("begin hold 1")
+    // An immediate task runs up to its first suspension, in which it waits for the stop.
+    let drain = Task.immediateDetached { await worker.stop(.drain) }
+    return (worker, drain, handle)
+  }
+
+  @Test func `a second stop waits for the first, and can have it hand running actions back`() async throws {
+    let stack = try ActionStack()
+    let (worker, drain, handle) = try await drainingWorker(in: stack)
+    await worker.stop(.handBack)
+    #expect(try await stack.state(of: handle) == .waiting)
+    stack.board.open("hold 1")
+    // A worker that still stops would refuse the call.
+    #expect(try await worker.runDueActions() == 1)
+    await drain.value
+  }
+
+  @Test func `the time limit of a second stop holds for the first`() async throws {
+    let stack = try ActionStack()
+    let (worker, drain, handle) = try await drainingWorker(in: stack)
+    await worker.stop(.drain, within: .zero)
+    #expect(try await stack.state(of: handle) == .waiting)
+    await drain.value
+  }
+
+  @Test func `a refused start during a draining stop keeps no second stop from handing running actions back`()
+    async throws
+  {
+    let stack = try ActionStack()
+    let (worker, drain, handle) = try await drainingWorker(in: stack)
+    await #expect {
+      try await worker.start()
+    } throws: {
+      ErrorCode.illegalState ~= $0
+    }
+    await worker.stop(.handBack)
+    #expect(try await stack.state(of: handle) == .waiting)
+    await drain.value
   }
 }

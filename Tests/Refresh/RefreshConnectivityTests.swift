@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceRefresh
 import Foundation
 import Synchronization
+import TestActionSupport
 import Testing
 import TestSupport
 
@@ -10,24 +11,8 @@ import TestSupport
 @Suite("Reports of failed refreshes", .timeLimit(.minutes(15)))
 struct RefreshConnectivityTests {
   private let source = Source()
-
-  /// A connectivity that counts the reports, and that a report can take offline, as a probe without a reply does.
-  private final class ReportedConnectivity: Connectivity {
-    let state = ManualConnectivity()
-    private let goesOffline: Bool
-    private let count = Mutex(0)
-
-    init(goesOffline: Bool) { self.goesOffline = goesOffline }
-
-    var isOnline: Bool { state.isOnline }
-    var changes: AsyncStream<Bool> { state.changes }
-    var reportCount: Int { count.withLock { $0 } }
-
-    func noteFailure() {
-      count.withLock { $0 += 1 }
-      if goesOffline { state.isOnline = false }
-    }
-  }
+  /// A task-local value of the program.
+  @TaskLocal private static var work: String?
 
   private func refresher(
     of program: Program, in place: Place, _ network: ReportedConnectivity
@@ -101,6 +86,28 @@ struct RefreshConnectivityTests {
     await place.clock.untilWaiting()
     #expect(source.reasons == [.start])
     #expect(network.reportCount == 0)
+    await refresher.stop()
+    try await program.end()
+  }
+
+  @Test func `an automatic attempt has no task-local values of the fetch that begins it`() async throws {
+    let place = try Place()
+    let program = try place.program()
+    let works = Mutex<[String?]>([])
+    let network = ReportedConnectivity(goesOffline: true) { works.withLock { $0.append(Self.work) } }
+    let refresher = try refresher(of: program, in: place, network)
+    try refresher.register(list: Song.self, stalenessInterval: .seconds(600)) { [source] request in
+      guard try await source.enter(request) == 1 else {
+        throw CoherenceError(.serverUnreachable, "The service is down.", isRetryable: true)
+      }
+    }
+    await refresher.start()
+    #expect(try await refresher.refresh(Song.self, onlyIfStale: true).lastSyncStatus == .succeeded)
+    place.clock.advance(by: 601)
+    _ = try await Self.$work.withValue("fetch") { try await program.titles() }
+    for await isOnline in network.changes where !isOnline { break }
+    #expect(source.reasons == [.start, .staleFetch])
+    #expect(works.withLock { $0 } == [nil])
     await refresher.stop()
     try await program.end()
   }

@@ -9,17 +9,23 @@ import TestSupport
 
 @Suite("Refreshes on every store", .timeLimit(.minutes(15)))
 struct RefreshOnStoresTests {
-  @Test(arguments: Backend.available)
-  func `a fetch of stale records returns at once, one refresh follows, and the view shows its records`(
-    backend: Backend
-  ) async throws {
-    let (place, source) = (try Place(backend), Source())
+  /// A program whose list has been loaded once, and is stale after ten minutes.
+  private func loadedProgram(in place: Place, _ source: Source) async throws -> Program {
     let program = try place.program()
     try program.refresher.register(list: Song.self, stalenessInterval: .seconds(600)) { try await source.load($0) }
     await program.refresher.start()
     await source.untilLoaded(1)
     #expect(try await program.status().lastSyncStatus == .succeeded)
     #expect(try await program.titles() == ["1"])
+    return program
+  }
+
+  @Test(arguments: Backend.available)
+  func `a fetch of stale records returns at once, one refresh follows, and the view shows its records`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let program = try await loadedProgram(in: place, source)
 
     source.hold(2)
     place.clock.advance(by: 601)
@@ -41,12 +47,7 @@ struct RefreshOnStoresTests {
     backend: Backend
   ) async throws {
     let (place, source) = (try Place(backend), Source())
-    let program = try place.program()
-    try program.refresher.register(list: Song.self, stalenessInterval: .seconds(600)) { try await source.load($0) }
-    await program.refresher.start()
-    await source.untilLoaded(1)
-    #expect(try await program.status().lastSyncStatus == .succeeded)
-    #expect(try await program.titles() == ["1"])
+    let program = try await loadedProgram(in: place, source)
 
     let stores = program.connect.persistentStoreCoordinator.persistentStores
     try await program.connect.detach(persistentStores: stores)
@@ -76,6 +77,37 @@ struct RefreshOnStoresTests {
     let status = try #require(try await program.refresher.status(of: Song.self, .read, scope: "1"))
     #expect(status.leaseEnd == nil && status.lastSyncStatus == .never)
     #expect(try await program.refresher.read(Song.self, key: "1").lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a stop waits for an attempt that ignores its cancellation, and the attempt has its lease until its end`(
+    backend: Backend
+  ) async throws {
+    let place = try Place(backend)
+    let program = try place.program()
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let (canceled, cancel) = AsyncStream.makeStream(of: Void.self)
+    let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+    try program.refresher.register(list: Song.self) { _ in
+      begin.yield()
+      await withTaskCancellationHandler {
+        // A cancellation does not reach a task of its own.
+        await Task { for await _ in gate {} }.value
+      } onCancel: {
+        cancel.yield()
+      }
+    }
+    await program.refresher.start()
+    for await _ in begun { break }
+    let stopping = Task { await program.refresher.stop() }
+    for await _ in canceled { break }
+    for _ in 0..<20 {
+      #expect(try await program.refresher.status(of: Song.self)?.leaseEnd != nil)
+    }
+    opening.finish()
+    await stopping.value
+    #expect(try await program.refresher.status(of: Song.self)?.leaseEnd == nil)
     try await program.end()
   }
 

@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceInMemory
 import CoherenceStrategies
 import Logging
 import Testing
@@ -32,6 +33,33 @@ struct BackgroundTaskTests {
       _ = try ContainerUser.insert(named: "ada", into: context)
     }
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
+  }
+
+  @Test func `a background task that ends with unsaved changes is one warning in the log`() async throws {
+    let log = MessageLog()
+    func warnings() -> Int { log.texts(.warning).count { $0.contains("background task") } }
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Logged", managedObjectModel: ContainerModels.users, logger: log.logger)
+    try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try await container.performBackgroundTask { context in
+      _ = try ContainerUser.insert(named: "ada", into: context)
+      try context.save()
+    }
+    try await container.performBackgroundTask { context in
+      _ = try ContainerUser.insert(named: "bea", into: context)
+      context.rollback()
+    }
+    #expect(warnings() == 0)
+    try await container.performBackgroundTask { context in
+      for user in try context.fetch(FetchRequest(ContainerUser.self)) { context.delete(user) }
+    }
+    #expect(warnings() == 1)
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      container.performBackgroundTask(
+        { context in _ = try ContainerUser.insert(named: "cleo", into: context) },
+        completion: { _ in continuation.resume() })
+    }
+    #expect(warnings() == 2)
   }
 
   @Test func `a background task without an awaiting caller calls its completion`() async throws {

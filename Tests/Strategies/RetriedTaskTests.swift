@@ -215,7 +215,7 @@ struct RetriedTaskTests {
       },
       { context in
         let child = ManagedObjectContext(parent: context)
-        child.savesThroughParent = true
+        child.savesPastParent = true
         try child.performAndWait {
           try child.counter(id).count += 1
           try child.save()

@@ -142,11 +142,11 @@ struct SteadyTurnTests {
     do {
       let track = try #require(try library.tracks().last)
       #expect(track.album?.title == "Album \(TurnLibrary.size - 1)")
-      #expect(library.readerCount == 1 && !view.storage.kept.isEmpty)
+      #expect(library.readerCount == 1 && !view.storage.retainedReads.isEmpty)
     }
     // Nothing else happens on the main queue.
     await library.endTurn()
-    #expect(library.readerCount == 0 && view.storage.kept.isEmpty && view.registeredObjects.isEmpty)
+    #expect(library.readerCount == 0 && view.storage.retainedReads.isEmpty && view.registeredObjects.isEmpty)
     // An operation that reads nothing holds nothing.
     #expect(!view.hasChanges && library.readerCount == 0)
     // A load by an accessor.

@@ -101,6 +101,23 @@ struct StoreAttachmentTests {
     #expect(log.texts(.warning).count { $0.contains("Unknown") } == 1)
   }
 
+  @Test func `the texts about an unknown configuration name the configurations of the model`() throws {
+    let log = MessageLog()
+    let model = try ManagedObjectModel(configurations: ["Library": ["Book"]]) {
+      Entity("Book") { Attribute("title", .string) }
+    }
+    let container = Container(
+      name: "Stores", managedObjectModel: model, storeLocation: directory.url, logger: log.logger)
+    try container.attachPersistentStore(for: StoreConfiguration(name: "Shelf", type: .inMemory))
+    #expect(log.texts(.warning).contains { $0.contains("'Shelf'") && $0.contains("'Library'") })
+    let context = container.newBackgroundContext()
+    #expect {
+      try context.performAndWait { try context.count(for: FetchRequest<ManagedObject>(entityName: "Book")) }
+    } throws: { error in
+      ErrorCode.noStore ~= error && (error as? CoherenceError)?.message.contains("'Library'") == true
+    }
+  }
+
   @Test func `a detached store is removed from the coordinator`() throws {
     let container = makeContainer()
     let store = try container.attachPersistentStore()
@@ -118,6 +135,14 @@ struct StoreAttachmentTests {
     #expect(throws: CoherenceError.self) { try container.detach(persistentStores: [first, second]) }
     #expect(container.persistentStoreCoordinator.persistentStores.count == 1)
     try container.detach(persistentStores: [first])
+    #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
+  }
+
+  @Test func `a store that a detach of several stores names twice is detached once`() throws {
+    let container = makeContainer()
+    let first = try container.attachPersistentStore(for: StoreConfiguration(fileName: "1.sqlite"))
+    let second = try container.attachPersistentStore(for: StoreConfiguration(fileName: "2.sqlite"))
+    try container.detach(persistentStores: [first, second, first])
     #expect(container.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 

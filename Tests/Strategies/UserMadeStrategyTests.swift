@@ -37,7 +37,7 @@ private struct PlainStrategy: ContextStrategyType {
   func newBackgroundContext<T: BackgroundContext>() -> T {
     let context = T(concurrencyType: .privateQueue)
     context.parent = viewContext
-    context.savesThroughParent = true
+    context.savesPastParent = true
     return context
   }
 }

@@ -26,8 +26,12 @@ protocol ActionScheduler: AnyObject, Sendable {
   func releaseSlot(of handle: AnyActionHandle)
   /// Schedules the next attempt. The delay has passed.
   func resume(_ handle: AnyActionHandle)
-  /// The actions that hold the slots for which the action waits.
-  func holders(ofSlotsFor handle: AnyActionHandle) -> [AnyActionHandle]
+  /// The actions that hold the slots of the action's limit, one of which has to be released before the action gets a
+  /// slot. Empty without a limit, and if the action has a slot or would get one.
+  ///
+  /// - Parameter asksForFirstTime: Whether the action has yet to ask for its first slot, and to set the maximum of the
+  ///   limit by that.
+  func holders(ofSlotsFor handle: AnyActionHandle, asksForFirstTime: Bool) -> [AnyActionHandle]
   /// Calls a block after a time, unless the returned task is cancelled before.
   func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never>
 }

@@ -47,7 +47,8 @@ final class ResolvedOptions: Sendable {
     }
   }
 
-  /// Makes an equal action, and the unfinished predecessors of that action, predecessors of this one.
+  /// Makes an equal action a predecessor of this one, together with the predecessors that the equal action has not
+  /// released: an equal action that is cancelled while it waits ends before its predecessors.
   func runAfter(_ equal: AnyActionHandle) {
     let earlier = equal.resolvedOptions?.prerequisites.predecessors ?? []
     content.withLock { $0.prerequisites.predecessors = earlier + [equal] }

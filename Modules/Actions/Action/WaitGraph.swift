@@ -35,6 +35,8 @@ enum WaitGraph {
   static func end(_ waiter: AnyActionHandle, for awaited: [AnyActionHandle]) {
     waits.withLock { waits in
       guard var remaining = waits[ObjectIdentifier(waiter)] else { return }
+      // The only wait of the action, as mostly. The lock of the whole process is not held for a search of each action.
+      if remaining.count == awaited.count { return waits[ObjectIdentifier(waiter)] = nil }
       for handle in awaited {
         if let index = remaining.firstIndex(where: { $0 === handle }) { remaining.remove(at: index) }
       }
@@ -44,23 +46,29 @@ enum WaitGraph {
 }
 
 extension AnyActionHandle {
+  fileprivate typealias Requirement = DeadlockDetector<AnyActionHandle>.Requirement
+
   /// The actions that must finish first: for a running action, the actions that it waits for; for a pending action, the
-  /// actions that keep it from a lane of its queue.
+  /// actions that keep it from its present condition, and from the slot and the lane that it needs afterwards. Their
+  /// holders keep a slot and a lane until they finish.
   fileprivate func requirement(
     of waiter: AnyActionHandle, waits: [ObjectIdentifier: [AnyActionHandle]]
-  ) -> DeadlockDetector<AnyActionHandle>.Requirement {
+  ) -> Requirement {
     switch state {
     case .finished: return .none
     case .executing: return .all(waits[ObjectIdentifier(self)] ?? [])
     case .created, .pending: break
     }
-    switch queue.blocker(of: self) {
-    case .none, .condition(.delay): return .none
+    let blockers = queue.blockers(of: self)
+    let lane = Requirement.any(blockers.running)
+    switch blockers.condition {
+    case nil: return lane
     // The Connect is stopping, and cannot start again before the waiter has finished.
-    case .condition(.start): return scheduler === waiter.scheduler ? .waiter : .none
-    case .condition(.prerequisites): return .all(resolvedOptions?.prerequisites.all ?? [])
-    case .condition(.slot): return .any(scheduler.holders(ofSlotsFor: self))
-    case .lanes(let running): return .any(running)
+    case .start: return scheduler === waiter.scheduler ? .waiter : .none
+    case .prerequisites:
+      let slot = Requirement.any(scheduler.holders(ofSlotsFor: self, asksForFirstTime: true))
+      return Requirement.all(resolvedOptions?.prerequisites.all ?? []).and(slot).and(lane)
+    case .slot, .delay: return Requirement.any(scheduler.holders(ofSlotsFor: self, asksForFirstTime: false)).and(lane)
     }
   }
 }

@@ -51,8 +51,8 @@ public protocol Connect: PersistentContainer {
   ///   the first error of closing a store; the other stores are closed nevertheless.
   func stop(_ mode: StopMode, within limit: Duration?) throws
 
-  /// Stops the Connect without blocking a thread. Effect and errors are those of the blocking form. Cancelling the task
-  /// cancels the actions that a draining stop waits for.
+  /// Stops the Connect without blocking a thread. Effect and errors are those of the blocking form. Cancelling the
+  /// task, also before the call, cancels the actions that a draining stop waits for.
   func stop(_ mode: StopMode, within limit: Duration?) async throws
 
   /// Stops the Connect without blocking the caller.

@@ -87,9 +87,12 @@ extension GenericConnect {
 
   public final func stop(_ mode: StopMode, within limit: Duration?) async throws {
     let isCalledByOwnAction = isCalledByOwnAction
+    let isCanceled = Locked(false)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         stopInBackground(mode) { stop in
+          // A task that was cancelled before the stop began has found no stop whose actions it could cancel.
+          if isCanceled.withLock({ $0 }) { stop?.cancelAll() }
           guard let stop, !isCalledByOwnAction else {
             stop.map(self.reportFailure)
             return continuation.resume()
@@ -98,7 +101,8 @@ extension GenericConnect {
         }
       }
     } onCancel: {
-      // On the same queue, behind the block that begins the stop.
+      isCanceled.withLock { $0 = true }
+      // On the same queue, behind the block that begins the stop, if the stop has been requested.
       lifecycleQueue.async { self.lifecycle.withLock { $0.stop }?.cancelAll() }
     }
   }

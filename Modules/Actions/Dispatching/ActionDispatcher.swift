@@ -8,7 +8,8 @@ import Synchronization
 /// An action waits, in this order, for the start of the Connect (generic actions), for its prerequisites, for a slot of
 /// its concurrency limit, and for its turn in the queue.
 ///
-/// May be used from any thread. The lock of the registry is never held while code of the program runs.
+/// May be used from any thread. The lock of the registry is never held while code of the program runs, except for the
+/// comparison and the hash of an ``ActionKey``'s value.
 final class ActionDispatcher: Sendable {
   let events: EventPublisher
   /// Calls the blocks of starts and stops, and `cancel` of expired actions. Completion blocks have another queue, so that
@@ -123,7 +124,9 @@ final class ActionDispatcher: Sendable {
 
   /// Enqueues an action, or holds it until its concurrency limit has a free slot. A limit that raises its maximum
   /// enqueues earlier actions too.
-  private func acquireSlot(for handle: AnyActionHandle) {
+  ///
+  /// - Parameter asksForFirstTime: Whether the slot is for the first attempt of the action.
+  private func acquireSlot(for handle: AnyActionHandle, asksForFirstTime: Bool = true) {
     guard let limit = handle.resolvedOptions?.options.limit else {
       if handle.isPending { handle.queue.enqueue(handle) }
       return
@@ -131,7 +134,8 @@ final class ActionDispatcher: Sendable {
     let ready: [AnyActionHandle] = registry.withLock { registry in
       // An action that finished before this has released its slot, and would never release another one.
       guard handle.isPending else { return [] }
-      let ready = registry.concurrencyGroups.acquireSlot(of: limit, for: handle)
+      let ready = registry.concurrencyGroups.acquireSlot(
+        of: limit, for: handle, asksForFirstTime: asksForFirstTime)
       if !ready.contains(where: { $0 === handle }) { handle.queue.hold(handle, for: .slot) }
       return ready
     }
@@ -176,11 +180,11 @@ extension ActionDispatcher: ActionScheduler {
     for handle in next { handle.queue.enqueue(handle) }
   }
 
-  func resume(_ handle: AnyActionHandle) { acquireSlot(for: handle) }
+  func resume(_ handle: AnyActionHandle) { acquireSlot(for: handle, asksForFirstTime: false) }
 
-  func holders(ofSlotsFor handle: AnyActionHandle) -> [AnyActionHandle] {
+  func holders(ofSlotsFor handle: AnyActionHandle, asksForFirstTime: Bool) -> [AnyActionHandle] {
     handle.resolvedOptions?.options.limit.map { limit in
-      registry.withLock { $0.concurrencyGroups.holders(of: limit) }
+      registry.withLock { $0.concurrencyGroups.holders(of: limit, for: handle, asksForFirstTime: asksForFirstTime) }
     } ?? []
   }
 

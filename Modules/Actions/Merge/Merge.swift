@@ -142,6 +142,7 @@ struct Merge {
     let allowedDeletes = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
     let planned = PendingReconciliation.Changes(
       inserts: inputByKey.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
+    try targets.refuseMissing(in: input, at: planned.inserts + allowedUpdates.map(\.index))
     let allowed =
       try pending?.remainder(of: planned, .init(input: input, inputByKey: inputByKey, targets: targets)) ?? planned
     let deletes = allowed.deletes

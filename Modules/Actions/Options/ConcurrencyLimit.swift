@@ -8,8 +8,9 @@
 /// ```
 ///
 /// A limit counts within one Connect. If limits of one name have different maxima, the maximum of the latest action
-/// that asked for a slot counts: an action asks when its dependencies have finished. When that action raises the
-/// maximum, the slots go to the waiting actions by priority, then in the order in which they asked.
+/// that asked for a slot counts: an action asks when its dependencies have finished. It asks again for each further
+/// attempt, which leaves the maximum as it is. When an action raises the maximum, the slots go to the waiting actions by
+/// priority, then in the order in which they asked.
 public struct ConcurrencyLimit: Sendable, Hashable {
   /// The name that the limited actions share.
   public let name: String

@@ -1,6 +1,7 @@
 public import CoherenceCore
 
-/// The local edits of one record that its server has not confirmed yet, as one change.
+/// The local edits of one record that a merge takes into account, as one change. The server has not confirmed them, or
+/// has confirmed them since the request for the merge's input began.
 public struct PendingEdit: Sendable {
   /// The change that the server will see.
   public enum Kind: Sendable, Hashable {
@@ -29,18 +30,20 @@ public struct PendingEdit: Sendable {
   public var ownValues: [String: Set<AttributeValue>]
   /// The changes of to-many relationships, by name.
   public var members: [String: PendingMembers]
-  /// Whether the edit is on its way to the server, with an unknown effect. A merge keeps such an edit; the next merge
-  /// after the server's reply decides about it.
+  /// Whether the merge's input decides nothing about the edit. The edit is on its way to the server with an unknown
+  /// effect, or its values cannot be read, or the server has confirmed an edit of the record since the request for the
+  /// input began. A merge keeps such an edit, and a later merge decides about it.
   public var isBeingSent: Bool
   /// Whether the record's insert was sent, and its reply has not arrived: the server may have the record under a key
   /// unknown to this program. True for inserts, and for deletions of such records.
   public var isInsertUnanswered: Bool
-  /// The values that the server had before it confirmed edits of the record, by property, if the request for the
-  /// merge's input began before the confirmation. An input with such a value is older than the confirmation, so that
-  /// the record keeps its value; any other value is newer, and is merged.
+  /// The values that the server had before its reply to edits of the record, by property, if the request for the
+  /// merge's input began before the reply: a confirmation, or a conflict. An input with such a value is older than the
+  /// reply, so that the record keeps its value; any other value is newer, and is merged.
   public var outdated: [String: Set<AttributeValue>]
-  /// Whether the server has confirmed the whole edit since the request for the merge's input began. The absence of the
-  /// record from the input is then no deletion. A merge keeps a confirmed edit like an edit that is being sent.
+  /// Whether the whole edit has ended since the request for the merge's input began: the server has confirmed it, or
+  /// has replied with a conflict that is resolved. The absence of the record from the input is then no deletion. A
+  /// merge keeps a confirmed edit like an edit that is being sent.
   public var isConfirmed: Bool
   /// The conflict over the edit that waits for the user; `nil` without a conflict, or if the conflict is newer than the
   /// request for the merge's input.
@@ -70,8 +73,7 @@ public struct PendingEdit: Sendable {
     self.serverAssigned = serverAssigned
   }
 
-  /// Whether the edit cannot change any more, so that a merge makes no decision about it: the edit is on its way to the
-  /// server, or the server has confirmed it.
+  /// Whether a merge keeps the edit without a decision about it; see ``isBeingSent`` and ``isConfirmed``.
   var isFixed: Bool { isBeingSent || isConfirmed }
 
   /// Whether the edit changed an attribute, a part of a composite or a to-one relationship.

@@ -108,23 +108,22 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
 
   // MARK: Blockers
 
-  /// The reason why a pending action cannot start yet.
-  enum Blocker {
-    /// Nothing within the program's actions: a lane is free or about to be, or the queue waits to be resumed.
-    case none
-    case condition(HoldCondition)
-    /// Every lane runs one of these actions.
-    case lanes([Item])
+  /// The reasons why a pending action cannot start yet.
+  struct Blockers {
+    /// The condition that keeps the action out of the backlog; `nil` for an action in the backlog.
+    var condition: HoldCondition?
+    /// The actions of all lanes, one of which has to finish before a lane takes the action. Empty if a lane is free or
+    /// about to be, and while the queue waits to be resumed.
+    var running: [Item] = []
   }
 
-  func blocker(of action: Item) -> Blocker {
+  func blockers(of action: Item) -> Blockers {
     content.withLock { content in
-      if let held = content.held[ObjectIdentifier(action)] { return .condition(held.condition) }
-      if content.isSuspended { return .none }
-      guard content.lanes.allAreRunning else { return .none }
+      let blockers = Blockers(condition: content.held[ObjectIdentifier(action)]?.condition)
+      guard !content.isSuspended, content.lanes.allAreRunning else { return blockers }
       // A lane may have taken this action, which is pending until the lane runs it. The action does not block itself.
       let running = content.lanes.running
-      return running.contains { $0 === action } ? .none : .lanes(running)
+      return running.contains { $0 === action } ? blockers : Blockers(condition: blockers.condition, running: running)
     }
   }
 

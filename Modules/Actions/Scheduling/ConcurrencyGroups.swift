@@ -26,11 +26,13 @@ struct ConcurrencyGroups<Item: QueuedAction> {
   /// Appends an action to the backlog of its group, and gives the free slots to the first actions of the backlog. A
   /// limit with a greater maximum than before may have slots for several actions.
   ///
+  /// - Parameter asksForFirstTime: Whether the maximum of the action's limit becomes the maximum of the group. A later
+  ///   attempt of an old action must not replace the maximum of a newer one.
   /// - Returns: The actions that received a slot, the given action or earlier ones among them.
-  mutating func acquireSlot(of limit: ConcurrencyLimit, for action: Item) -> [Item] {
+  mutating func acquireSlot(of limit: ConcurrencyLimit, for action: Item, asksForFirstTime: Bool) -> [Item] {
     var group = groups.removeValue(forKey: limit.name) ?? Group(maximum: limit.maximum)
     defer { groups[limit.name] = group.isUnused ? nil : group }
-    group.maximum = limit.maximum
+    if asksForFirstTime { group.maximum = limit.maximum }
     group.backlog.append(action)
     return group.fillSlots()
   }
@@ -50,8 +52,14 @@ struct ConcurrencyGroups<Item: QueuedAction> {
     groups[limit.name]?.backlog.raise(action)
   }
 
-  /// The actions that hold the slots of a limit.
-  func holders(of limit: ConcurrencyLimit) -> [Item] {
-    groups[limit.name].map { Array($0.holders.values) } ?? []
+  /// The actions that hold the slots of a limit; empty if the action has a slot, or would get one now.
+  ///
+  /// - Parameter asksForFirstTime: Whether the action has yet to ask for its first slot; see
+  ///   ``acquireSlot(of:for:asksForFirstTime:)``.
+  func holders(of limit: ConcurrencyLimit, for action: Item, asksForFirstTime: Bool) -> [Item] {
+    guard let group = groups[limit.name], group.holders[ObjectIdentifier(action)] == nil,
+      group.holders.count >= (asksForFirstTime ? limit.maximum : group.maximum)
+    else { return [] }
+    return Array(group.holders.values)
   }
 }

@@ -4,37 +4,34 @@
 /// whose requirements can finish (Kahn's algorithm). Actions that remain wait, directly or not, for the waiter or for a
 /// cycle of actions. The cost is proportional to the number of collected actions and of their requirements.
 struct DeadlockDetector<Item: AnyObject> {
-  /// The condition under which an action can finish: the end of all of some actions, or of any of them.
-  enum Requirement {
+  /// The condition under which an action can finish: of each of some groups of actions, one action has finished.
+  struct Requirement {
+    /// A group without an action is never complete.
+    fileprivate let groups: [[Item]]
+
     /// The action can finish by itself.
-    case none
+    static var none: Requirement { Requirement(groups: []) }
     /// The action cannot finish before the waiter does.
-    case waiter
-    case all([Item])
-    /// One of these actions; none, for an empty list.
-    case any([Item])
-
-    /// The number of ``actions`` that must finish.
-    fileprivate var count: Int {
-      switch self {
-      case .none: 0
-      case .waiter: 1
-      case .all(let actions): actions.count
-      case .any(let actions): min(1, actions.count)
-      }
-    }
-
-    fileprivate var actions: [Item] {
-      switch self {
-      case .none, .waiter: []
-      case .all(let actions), .any(let actions): actions
-      }
-    }
+    static var waiter: Requirement { Requirement(groups: [[]]) }
+    /// The end of all of some actions.
+    static func all(_ actions: [Item]) -> Requirement { Requirement(groups: actions.map { [$0] }) }
+    /// The end of one of some actions; none, for an empty list.
+    static func any(_ actions: [Item]) -> Requirement { Requirement(groups: actions.isEmpty ? [] : [actions]) }
+    /// This requirement and another one.
+    func and(_ other: Requirement) -> Requirement { Requirement(groups: groups + other.groups) }
   }
 
-  /// By action, the actions that require it.
-  private var dependents: [ObjectIdentifier: [Item]] = [:]
-  /// By collected action, the number of required actions without a proof that they finish.
+  /// A group of the requirement of an action.
+  private struct Group: Hashable {
+    let action: ObjectIdentifier
+    let index: Int
+  }
+
+  /// By action, the groups with it, and the actions that require them.
+  private var dependents: [ObjectIdentifier: [(action: Item, group: Group)]] = [:]
+  /// The groups with an action that is proved to finish.
+  private var provenGroups: Set<Group> = []
+  /// By collected action, the number of its groups without a proof that an action of the group finishes.
   private var unprovenCounts: [ObjectIdentifier: Int] = [:]
   /// Actions proved to finish, whose dependents still await their update.
   private var finishable: [Item] = []
@@ -45,23 +42,28 @@ struct DeadlockDetector<Item: AnyObject> {
   init(awaited: [Item], by waiter: Item, requirement: (Item) -> Requirement) {
     collect(from: awaited, except: waiter, requirement)
     while let action = finishable.popLast() {
-      for dependent in dependents[ObjectIdentifier(action)] ?? [] { countDown(dependent) }
+      for (dependent, group) in dependents[ObjectIdentifier(action)] ?? [] where provenGroups.insert(group).inserted {
+        countDown(dependent)
+      }
     }
   }
 
   /// Whether an awaited or required action can finish. The waiter cannot.
-  func canFinish(_ action: Item) -> Bool { unprovenCounts[ObjectIdentifier(action), default: 1] <= 0 }
+  func canFinish(_ action: Item) -> Bool { unprovenCounts[ObjectIdentifier(action)] == 0 }
 
   /// Collects the awaited actions and all actions that they require, directly or not.
   private mutating func collect(from awaited: [Item], except waiter: Item, _ requirement: (Item) -> Requirement) {
     var frontier = awaited
     while let action = frontier.popLast() {
       guard action !== waiter, unprovenCounts[ObjectIdentifier(action)] == nil else { continue }
-      let requirement = requirement(action)
-      unprovenCounts[ObjectIdentifier(action)] = requirement.count
-      if requirement.count == 0 { finishable.append(action) }
-      for required in requirement.actions { dependents[ObjectIdentifier(required), default: []].append(action) }
-      frontier += requirement.actions
+      let groups = requirement(action).groups
+      unprovenCounts[ObjectIdentifier(action)] = groups.count
+      if groups.isEmpty { finishable.append(action) }
+      for (index, actions) in groups.enumerated() {
+        let group = Group(action: ObjectIdentifier(action), index: index)
+        for required in actions { dependents[ObjectIdentifier(required), default: []].append((action, group)) }
+        frontier += actions
+      }
     }
   }
 

@@ -9,10 +9,11 @@ extension HTTPBody {
   /// for try await line in reply.body.lines() { songs.append(try decoder.decode(Song.self, from: line)) }
   /// ```
   ///
-  /// Lines end with a line feed or with carriage return and line feed. Empty lines are omitted.
+  /// Lines end with a line feed or with carriage return and line feed, the last line also with the body. Empty lines
+  /// are omitted.
   ///
-  /// - Parameter limit: The maximum number of bytes in a line, so that a body without line feeds does not fill the
-  ///   memory.
+  /// - Parameter limit: The maximum number of bytes in a line, with its carriage return and without its line feed, so
+  ///   that a body without line feeds does not fill the memory.
   public func lines(limit: Int = 1 << 20) -> HTTPLines { HTTPLines(body: self, limit: limit) }
 }
 
@@ -40,7 +41,7 @@ public struct HTTPLines: AsyncSequence, Sendable {
       self.limit = limit
     }
 
-    /// Waits for the next line, without its line feed; `nil` after the last.
+    /// Waits for the next line, without its line feed and the carriage return before it; `nil` after the last.
     ///
     /// - Throws: The errors of the body; ``ErrorCode/httpBodyTooLarge`` for a line longer than the limit.
     public mutating func next() async throws -> Data? {

@@ -26,6 +26,18 @@ public final class HTTPValidators: Sendable {
     }
   }
 
+  /// Sets the validator of merged content, unless another merge of the address has set another one since the request:
+  /// either content may have been merged last, so that the validator is removed and the content is requested again.
+  ///
+  /// - Parameter former: The validator at the time of the request.
+  func set(_ validator: HTTPValidator?, for request: HTTPRequest, after former: HTTPValidator?) {
+    guard let address = Self.address(of: request) else { return }
+    validators.withLock { validators in
+      let present = validators[address]
+      validators[address] = present == former || present == validator ? validator : nil
+    }
+  }
+
   /// Removes all validators, so that all content is requested again.
   public func removeAll() { validators.withLock { $0 = [:] } }
 
@@ -37,6 +49,8 @@ public final class HTTPValidators: Sendable {
 extension HTTPClient {
   /// Requests content, and merges it if it has changed since the last merge.
   ///
+  /// After concurrent merges of one address with different content, the content is requested again the next time.
+  ///
   /// - Parameters:
   ///   - request: The request of the content.
   ///   - validators: The validators of merged content, updated after a successful merge.
@@ -47,10 +61,11 @@ extension HTTPClient {
   public func ifChanged<Result>(
     _ request: HTTPRequest, since validators: HTTPValidators, merge: (HTTPReply) async throws -> Result
   ) async throws -> Result? {
-    let reply = try await send(validators[request]?.applied(to: request) ?? request)
+    let former = validators[request]
+    let reply = try await send(former?.applied(to: request) ?? request)
     if reply.isUnchanged { return nil }
     let result = try await merge(try reply.successful())
-    validators[request] = HTTPValidator(of: reply)
+    validators.set(HTTPValidator(of: reply), for: request, after: former)
     return result
   }
 }

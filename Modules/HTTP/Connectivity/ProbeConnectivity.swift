@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The state is online at first. The connectivity sends the request at the beginning, with each ``check()``, after each
 /// failure that an outbox, a refresher or the program reports with ``noteFailure()``, and while offline, after each
-/// interval. Without a failure, an online connectivity sends nothing. The release ends the requests.
+/// interval. An online connectivity sends nothing by itself. The release ends the requests.
 public final class ProbeConnectivity: Connectivity {
   private let probe: Probe
   /// Wakes the task that sends requests while offline.
@@ -70,7 +70,7 @@ private final class Probe: Sendable {
   private let request: HTTPRequest
   private let client: any HTTPClient
   private let isOnline: @Sendable (HTTPReply) -> Bool
-  /// The number of the next request, and that of the latest request with a reply.
+  /// The number of the next request, and the greatest number of a request that has ended, with a reply or an error.
   private let order = Mutex((next: 1, latest: 0))
 
   init(request: HTTPRequest, client: any HTTPClient, isOnline: @escaping @Sendable (HTTPReply) -> Bool) {
@@ -79,8 +79,8 @@ private final class Probe: Sendable {
     self.isOnline = isOnline
   }
 
-  /// Sends the request, and returns whether the server can be reached. A late reply does not count against that of a later
-  /// request.
+  /// Sends the request, and returns whether the server can be reached. A late reply does not count against that of a
+  /// later request.
   @discardableResult
   func send() async -> Bool {
     let number = order.withLock { order in

@@ -109,8 +109,8 @@ extension HTTPFailure {
         + "Compare the type with what the service documents.", underlying: self)
   }
 
-  func unreadable(_ sentence: String) -> CoherenceError {
-    CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: self, isRetryable: true)
+  func unreadable(_ sentence: String, isRetryable: Bool = true) -> CoherenceError {
+    CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: self, isRetryable: isRetryable)
   }
 
   /// The position of a decoding error, without values.

@@ -44,7 +44,8 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
     /// Requests the next page; `nil` after the last.
     ///
     /// - Throws: The errors of ``HTTPClient/send(_:body:)`` and ``HTTPReply/decode(_:by:)``;
-    ///   ``ErrorCode/httpUnreadable`` for pages out of order, repeated requests and too many pages. The sequence ends then.
+    ///   ``ErrorCode/httpUnreadable`` for pages out of order, repeated requests and too many pages. The sequence ends
+    ///   then.
     public mutating func next() async throws -> HTTPPage<Content>? {
       guard let request else { return nil }
       // An error ends the sequence.
@@ -52,7 +53,7 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
       try checkMayRequest(request)
       let reply = try await pages.client.send(request)
       let page = HTTPPage(index: index, content: try reply.decode(Content.self, by: pages.decoder()), reply: reply)
-      try pages.pagination.checkNumber(of: page, first: pages.firstNumber)
+      try pages.pagination.checkNumber(of: page, firstNumber: pages.firstNumber)
       self.request = try pages.pagination.next(page)
       index += 1
       return page
@@ -78,7 +79,7 @@ extension HTTPClient {
   ///   - type: The type of a page's content.
   ///   - request: The request of the first page.
   ///   - pagination: Makes the request of the page after a page.
-  ///   - firstNumber: The expected number of the first page, for pages with numbers.
+  ///   - firstNumber: The expected number in the first page's content, for a pagination that reads numbers of pages.
   ///   - limit: The maximum number of pages, which ends the sequence of a service that repeats a page for each number.
   ///   - decoder: Makes the decoder of a page. May be called from any thread.
   public func pages<Content: Decodable & Sendable>(

@@ -28,17 +28,24 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - parameter: The name of the query's parameter. Its value in the first request is the first number; 1 without a
-  ///     value.
-  ///   - number: The number in a page's content. A page with another number than the requested number is an error.
+  ///     value. A value that is no number is an error.
+  ///   - number: The number in a page's content. A page with another number than the expected number is an error. The
+  ///     first page is expected to have the `firstNumber` of
+  ///     ``HTTPClient/pages(of:from:by:firstNumber:limit:decoder:)``, whatever number the first request has, and each
+  ///     further page the next number.
   ///   - isLast: Whether a page is the last one.
   public static func number(
     in parameter: String, of number: (@Sendable (Content) -> Int?)? = nil,
     until isLast: @escaping @Sendable (Content) -> Bool
   ) -> HTTPPagination {
     HTTPPagination(number: number) { page in
-      guard !isLast(page.content) else { return nil }
       let request = page.reply.request
-      let asked = request.queryValue(of: parameter).flatMap { Int($0) } ?? 1
+      let value = request.queryValue(of: parameter) ?? ""
+      guard let asked = value.isEmpty ? 1 : Int(value) else {
+        throw HTTPFailure(to: request).unreadable(
+          "the value of '\(parameter)' is no page number; begin with a number, or without a value.", isRetryable: false)
+      }
+      guard !isLast(page.content) else { return nil }
       guard asked < Int.max else {
         throw HTTPFailure(to: request).unreadable(
           "no number follows the greatest page number; begin with a lower value of '\(parameter)'.")
@@ -63,9 +70,9 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
 
   /// Makes a pagination by the header field `Link`, as `<…>; rel="next"` (RFC 8288).
   ///
-  /// A link to another origin is followed like a redirect: the request keeps only the portable header fields of the policy,
-  /// and a link from `https` to `http` throws ``ErrorCode/httpRedirectRefused``. A `URLSession` sends the header fields of
-  /// its configuration to every linked host: pass credentials with the request instead.
+  /// A link to another origin is followed like a redirect: the request keeps only the portable header fields of the
+  /// policy, and a link from `https` to `http` throws ``ErrorCode/httpRedirectRefused``. A `URLSession` sends the
+  /// header fields of its configuration to every linked host: pass credentials with the request instead.
   ///
   /// - Parameters:
   ///   - relation: The relation of the link, compared without regard to case.
@@ -84,10 +91,11 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
     }
   }
 
-  /// Throws ``ErrorCode/httpUnreadable`` for a page with another number than the requested one.
-  func checkNumber(of page: HTTPPage<Content>, first: Int?) throws {
-    guard let answered = number?(page.content), let first else { return }
-    let (expected, isBeyond) = first.addingReportingOverflow(page.index)
+  /// Throws ``ErrorCode/httpUnreadable`` for a page whose content has another number than expected: the first number
+  /// plus the index of the page. The number in the page's request is not compared.
+  func checkNumber(of page: HTTPPage<Content>, firstNumber: Int?) throws {
+    guard let answered = number?(page.content), let firstNumber else { return }
+    let (expected, isBeyond) = firstNumber.addingReportingOverflow(page.index)
     guard isBeyond || answered != expected else { return }
     let wanted = isBeyond ? "a page without a number" : "page \(expected)"
     throw HTTPFailure(to: page.reply.request).unreadable(

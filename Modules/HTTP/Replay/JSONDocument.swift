@@ -6,7 +6,7 @@ struct JSONDocument: Sendable {
   private let bytes: [UInt8]
   let root: JSONNode
 
-  /// Parses JSON text; `nil` for text in another format.
+  /// Parses JSON text as ``JSONReader`` reads it; `nil` for text in another format.
   ///
   /// - Throws: ``TooDeep``.
   init?(_ text: String) throws(TooDeep) {
@@ -94,7 +94,8 @@ struct JSONMember: Sendable {
 // MARK: - Comparing
 
 extension JSONNode {
-  /// Whether two values are equal without regard to the order of members.
+  /// Whether two values are equal without regard to the order of members. Numbers are compared by their text: `1` and
+  /// `1.0` differ.
   ///
   /// - Parameter placeholdersMatch: Whether a placeholder in this value matches every value.
   func equals(_ other: JSONNode, placeholdersMatch: Bool) -> Bool {

@@ -9,19 +9,19 @@ import HTTPTypesFoundation
 
 /// A client that sends requests through a `URLSession`.
 ///
-/// Defaults: redirects are followed, with credentials only within their origin; a request is sent once; the time limit is
-/// the session's, 60 s without a byte; six requests to one origin run at once; `send` reads the body into memory without a
-/// size limit. ``stream(_:body:)`` and `download(_:body:to:)` keep large bodies out of memory, a maximum size refuses them,
-/// and ``TimeLimitedClient`` and ``RetryingClient`` add time limits and retries.
+/// Defaults: redirects are followed, with credentials only within their origin; a request is sent once; the time limit
+/// is the session's, 60 s without a byte; six requests to one origin run at once; `send` reads the body into memory
+/// without a size limit. ``stream(_:body:)`` and `download(_:body:to:)` keep large bodies out of memory, a maximum size
+/// refuses them, and ``TimeLimitedClient`` and ``RetryingClient`` add time limits and retries.
 ///
 /// Cancelling the task cancels the transfer and closes the connection. A body shorter than announced is an error. The
 /// client follows redirects itself by its ``HTTPRedirectPolicy``, not by the session, which would send credentials to
 /// other origins and lose bodies.
 ///
-/// At most `httpMaximumConnectionsPerHost` requests to one origin run at once: 6 by default, without limit for 0. Further
-/// requests wait in order before the session receives them, so that time limits of the session and of a
-/// ``TimeLimitedClient`` count from the admission. Requests of other users of the session are not part of this order: give
-/// each client a session of its own.
+/// At most `httpMaximumConnectionsPerHost` requests to one origin run at once: 6 by default, without limit for 0.
+/// Further requests wait in order before the session receives them, so that neither the time limits of the session nor
+/// that of a ``TimeLimitedClient`` include the wait. Requests of other users of the session are not part of this order:
+/// give each client a session of its own.
 ///
 /// - Important: On Linux a server can stop the process: FoundationNetworking up to Swift 6.3.1 traps if a connection
 ///   ends inside of the head of a reply, or if a chunked body has trailers, and `URLSession` has no way to prevent it.

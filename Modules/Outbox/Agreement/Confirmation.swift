@@ -1,6 +1,7 @@
 import CoherenceCore
 
-/// An edit that the server has confirmed. A merge of a page from before the confirmation uses it to keep the edit.
+/// An edit that the server has confirmed, or that it has refused with the values of its record. A merge of a page from
+/// before the server's reply uses it to keep the edit, and the values that the reply has written to the record.
 struct Confirmation: Sendable {
   /// A record of a store. Equal for all coordinators with the store.
   struct Subject: Hashable, Sendable {
@@ -48,6 +49,28 @@ struct Confirmation: Sendable {
     let last = Dictionary(step.changes.map { ($0.name, $0.value) }) { _, last in last }
     for change in step.entries.flatMap(\.changes) {
       for case let value? in [change.base, change.value] where value != last[change.name] { add(value, change.name) }
+    }
+  }
+
+  /// Makes the confirmation for the reply to an edit that the server has refused as a conflict, so that no older page
+  /// decides over the edit; `nil` for a deletion, which leaves no record with values of the reply, and for entries
+  /// without a store.
+  ///
+  /// - Parameters:
+  ///   - serverValues: The values of the reply. The user may decide for them, so that the bases of the edit are outdated.
+  ///   - former: The values of the record that the values of the reply have replaced.
+  init?(
+    ofConflictOver step: OutboxStep, _ serverValues: [String: AttributeValue], replacing former: [String: OutboxValue]
+  ) {
+    guard step.kind != .delete, let store = step.head.id.storeIdentifier else { return nil }
+    self.init(
+      of: Subject(store: store, record: step.record), entityName: step.head.entityName, .update, [], step.identity)
+    for (name, value) in former { add(value, name) }
+    for change in step.changes {
+      guard let base = change.base, let value = serverValues[change.name], base != OutboxValue(recording: value) else {
+        continue
+      }
+      add(base, change.name)
     }
   }
 

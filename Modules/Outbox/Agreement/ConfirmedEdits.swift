@@ -2,9 +2,10 @@ import CoherenceActions
 import CoherenceCore
 import Foundation
 
-/// Adds the edits that the server has confirmed since the request of a page to the pending edits of the page's merge.
+/// Adds the edits about which the server has replied since the request of a page to the pending edits of the page's
+/// merge.
 ///
-/// A confirmed edit counts as being sent, because the page may be older than the confirmation. The merge ignores only
+/// Such an edit counts as being sent, because the page may be older than the reply. The merge ignores only
 /// the values that the server had before the edit, so that the values of a newer page are merged.
 struct ConfirmedEdits {
   private let coordinator: PersistentStoreCoordinator
@@ -79,6 +80,7 @@ extension PendingEdit {
       outdated[name, default: []].formUnion(values.compactMap { $0.attributeValue(in: store) })
     }
     changed.formUnion(confirmation.omittedNames)
+    serverAssigned.subtract(confirmation.omittedNames)
     for change in confirmation.members where change.isKnown {
       var members = self.members[change.name] ?? PendingMembers()
       members.added.formUnion(change.added.compactMap { $0.objectID(in: store) })

@@ -50,7 +50,7 @@ struct EntryRewriter {
   ) throws {
     let records = try context.entryRecords(of: [edit.recordID])
     guard let entries = records[edit.recordID], let firstEntry = entries.first else { return }
-    var conflicting = edit.conflictingNames(with: serverValues)
+    var conflicting = edit.conflictingNames(with: serverValues, keys: keys)
     if edit.kind == .insert, let serverValues {
       // Without the server's values the user has nothing to compare the edit with.
       guard !serverValues.isEmpty else { return }

@@ -60,13 +60,25 @@ extension PendingEdit {
 
   /// The names of the properties that a user decides about after the server has refused the edit: the properties for
   /// which the server reports a value other than the base, without those that the server assigns. For an update these
-  /// are only changed properties, or all changed properties if the server reports other values for none of them.
-  func conflictingNames(with serverValues: [String: AttributeValue]?) -> Set<String> {
+  /// are only changed properties, or all changed properties if the server reports other values for none of them. For a
+  /// deletion without another value these are the properties that the server has not reported, or all properties if it
+  /// has reported all of them.
+  ///
+  /// - Parameter keys: The names of the properties that identify the record.
+  func conflictingNames(with serverValues: [String: AttributeValue]?, keys: Set<String>) -> Set<String> {
     guard let serverValues else { return [] }
     let names = Set(serverValues.keys.filter { serverValues[$0] != base[$0] }).subtracting(serverAssigned)
-    guard kind == .update else { return names }
-    let both = names.intersection(changed)
-    return both.isEmpty ? changed : both
+    switch kind {
+    case .insert: return names
+    case .update:
+      let both = names.intersection(changed)
+      return both.isEmpty ? changed : both
+    case .delete:
+      guard names.isEmpty else { return names }
+      let known = changed.subtracting(serverAssigned).subtracting(keys)
+      let unreported = known.subtracting(serverValues.keys)
+      return unreported.isEmpty ? known : unreported
+    }
   }
 
   /// Makes merges keep every value of the record, because the values of an unreadable entry are not known.

@@ -133,12 +133,17 @@ struct PendingEntryReader {
       return edit
     }
     for field in fields {
-      guard let name = names.property(field.name, of: entity), !edit.serverAssigned.contains(name) else { continue }
-      edit.changed.insert(name)
-      edit.base[name] = field.base?.attributeValue(in: store)
+      guard let property = names.property(field.name, of: entity), !edit.serverAssigned.contains(property.name) else {
+        continue
+      }
+      edit.changed.insert(property.name)
+      let base = field.base?.attributeValue(in: store)
+      edit.base[property.name] = base.map { (property as? AttributeDescription)?.converted($0) ?? $0 }
     }
     for change in memberChanges {
-      guard let name = names.property(change.name, of: entity), !edit.serverAssigned.contains(name) else { continue }
+      guard let name = names.property(change.name, of: entity)?.name, !edit.serverAssigned.contains(name) else {
+        continue
+      }
       edit.changed.insert(name)
       edit.members[name] = PendingMembers(
         added: Set(change.added.compactMap { $0.objectID(in: store) }),

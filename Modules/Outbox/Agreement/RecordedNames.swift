@@ -8,7 +8,7 @@ final class RecordedNames {
   private let coordinator: PersistentStoreCoordinator
   private var lastRoot: (recorded: String, present: String)?
   private var lastEntity: (name: String, entity: EntityDescription?)?
-  private var lastProperty: (recorded: String, entity: EntityDescription, present: String?)?
+  private var lastProperty: (recorded: String, entity: EntityDescription, present: PropertyDescription?)?
   private var lastAssigned: (entity: EntityDescription, names: Set<String>)?
   private var lastStore: (entry: ManagedObjectID, store: (any PersistentStore)?)?
   private var lastSpace: (entry: ManagedObjectID, rootName: String, space: IDSpace?)?
@@ -37,10 +37,10 @@ final class RecordedNames {
     return entity
   }
 
-  /// The present name of an entity's property.
-  func property(_ name: String, of entity: EntityDescription) -> String? {
+  /// The property of an entity with a name, or with the former name.
+  func property(_ name: String, of entity: EntityDescription) -> PropertyDescription? {
     if let lastProperty, lastProperty.recorded == name, lastProperty.entity === entity { return lastProperty.present }
-    let present = entity.property(recordedAs: name)?.name
+    let present = entity.property(recordedAs: name)
     lastProperty = (name, entity, present)
     return present
   }

@@ -30,13 +30,11 @@ struct WaitingConflicts {
 
   private func pendingConflict(_ conflict: OutboxConflictRecord) -> PendingConflict? {
     guard let entity = names.entity(conflict.entityName), let store = names.store(of: conflict.objectID),
-      let (fields, _) = try? EntryReader.payload(conflict.payload)
+      let values = try? ConflictValues(of: conflict, entity, in: store)
     else { return nil }
-    func present(_ name: String) -> String { names.property(name, of: entity) ?? name }
     var serverValues: [String: AttributeValue] = [:]
-    for field in fields { serverValues[present(field.name)] = field.value?.attributeValue(in: store) }
-    let recorded = conflict.names.split(separator: "\n").map(String.init)
+    for property in values.properties { serverValues[property.name] = property.server }
     return PendingConflict(
-      names: Set(recorded.map(present)), serverValues: conflict.kind == .deletedOnServer ? nil : serverValues)
+      names: values.names, serverValues: conflict.kind == .deletedOnServer ? nil : serverValues)
   }
 }

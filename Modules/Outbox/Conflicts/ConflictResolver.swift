@@ -30,12 +30,11 @@ struct ConflictResolver {
     self.entityNames = entityNames
     self.options = options
     entries = try context.entryRecords(of: [recordID])[recordID] ?? []
-    names = Set(conflict.names.split(separator: "\n").map(String.init))
+    let entity = context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: conflict.entityName)
+    let values = try ConflictValues(of: conflict, entity, in: rewriter.store(of: conflict.objectID))
+    names = values.names
     try Self.checkAreIdle(entries, options)
-    guard let store = rewriter.store(of: conflict.objectID) else { return }
-    for field in try EntryReader.payload(conflict.payload).0 {
-      server[field.name] = field.value?.attributeValue(in: store)
-    }
+    for property in values.properties { server[property.name] = property.server }
   }
 
   /// - Throws: ``ErrorCode/illegalState`` while a process sends one of the entries.

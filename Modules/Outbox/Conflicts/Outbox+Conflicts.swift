@@ -40,19 +40,23 @@ extension Outbox {
   }
 
   /// Returns a stream of the number of conflicts. The stream has the present number at once, and a new number after
-  /// each save of this process that adds, changes or resolves conflicts. Ends with its task or with the coordinator.
+  /// each save of this process that adds, changes or resolves conflicts. Ends with its task or with the coordinator,
+  /// which the stream does not retain.
   ///
   /// ```swift
   /// for try await count in outbox.conflictCounts() { badge.number = count }
   /// ```
   /// - Throws: The call throws nothing; the iteration throws errors of the store.
   public func conflictCounts() -> AsyncThrowingStream<Int, any Error> {
+    let coordinator = coordinator
     let changes = Result { try coordinator.entityChanges(of: OutboxConflictRecord.entityName) }
     return AsyncThrowingStream { continuation in
-      let task = Task {
+      let task = Task { [weak coordinator] in
         do {
-          continuation.yield(try await self.conflictCount())
-          for await _ in try changes.get() { continuation.yield(try await self.conflictCount()) }
+          if let count = try await Self.conflictCount(in: coordinator) { continuation.yield(count) }
+          for await _ in try changes.get() {
+            if let count = try await Self.conflictCount(in: coordinator) { continuation.yield(count) }
+          }
           continuation.finish()
         } catch {
           continuation.finish(throwing: error)
@@ -66,6 +70,13 @@ extension Outbox {
 // MARK: - Inside of a context
 
 extension Outbox {
+  /// The number of all conflicts; `nil` after the release of the coordinator.
+  private static func conflictCount(in coordinator: PersistentStoreCoordinator?) async throws -> Int? {
+    guard let coordinator else { return nil }
+    let context = newContext(on: coordinator)
+    return try await context.perform { try context.count(for: FetchRequest(OutboxConflictRecord.self)) }
+  }
+
   private func conflictRequest(_ entityName: String?) -> FetchRequest<OutboxConflictRecord> {
     let request = FetchRequest(OutboxConflictRecord.self)
     guard let names = recordedNames(of: entityName) else { return request }
@@ -94,19 +105,17 @@ extension Outbox {
   ) throws -> OutboxConflict {
     let id = recordID(of: record)
     let object = id.flatMap { objects[$0] }
-    let names = Set(record.names.split(separator: "\n").map(String.init))
+    let entity = coordinator.managedObjectModel.entity(recordedAs: record.entityName)
     let store = record.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
-    let fields = try EntryReader.payload(record.payload).0
+    let values = try ConflictValues(of: record, entity, in: store)
     let edited = id == nil ? try editedValues(of: record, in: context) : [:]
-    let properties = try fields.filter { names.contains($0.name) }.map { field in
-      let isKnown = object?.entity.propertiesByName[field.name] != nil
-      let local = isKnown ? try object?.value(for: field.name) : edited[field.name]
-      return OutboxConflictProperty(
-        name: field.name, base: store.flatMap { field.base?.attributeValue(in: $0) }, local: local,
-        server: store.flatMap { field.value?.attributeValue(in: $0) })
+    let properties = try values.properties.filter { values.names.contains($0.name) }.map { property in
+      let isKnown = object?.entity.propertiesByName[property.name] != nil
+      let local = isKnown ? try object?.value(for: property.name) : edited[property.name]
+      return OutboxConflictProperty(name: property.name, base: property.base, local: local, server: property.server)
     }
     return OutboxConflict(
-      id: record.objectID, recordID: id, entityName: record.entityName, kind: record.kind,
+      id: record.objectID, recordID: id, entityName: entity?.name ?? record.entityName, kind: record.kind,
       detectedDate: record.detected, properties: properties)
   }
 

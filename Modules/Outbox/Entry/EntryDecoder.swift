@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 
 /// Decodes entries into ``OutboxEntry`` values, with the names that the model has now for their properties and
-/// entities.
+/// entities, and in the types of its attributes.
 ///
 /// Used inside of the context of the records.
 struct EntryDecoder {
@@ -82,7 +82,8 @@ struct EntryDecoder {
     var result: [String: AttributeValue] = [:]
     for field in fields {
       guard let value = field.value?.attributeValue else { continue }
-      result[entity?.property(recordedAs: field.name)?.name ?? field.name] = value
+      let property = entity?.property(recordedAs: field.name)
+      result[property?.name ?? field.name] = (property as? AttributeDescription)?.converted(value) ?? value
     }
     return result
   }
@@ -96,12 +97,17 @@ struct EntryDecoder {
       if kind != .delete, property?.isServerAssigned == true { return nil }
       return OutboxChange(
         name: property?.name ?? field.name, recordedName: field.name, isKnown: property != nil,
-        base: field.base.map(renamed), value: field.value.map(renamed))
+        base: field.base.map { present($0, of: property) }, value: field.value.map { present($0, of: property) })
     }
   }
 
-  private func renamed(_ value: OutboxValue) -> OutboxValue {
-    if case .record(let record) = value { .record(record.renamed(in: model)) } else { value }
+  /// The value in the present type of its attribute, or with the present name of the target's hierarchy.
+  private func present(_ value: OutboxValue, of property: PropertyDescription?) -> OutboxValue {
+    switch value {
+    case .record(let record): .record(record.renamed(in: model))
+    case .value(let content): .value((property as? AttributeDescription)?.converted(content) ?? content)
+    case .omitted: value
+    }
   }
 
   private func members(_ changes: [EntryFormat.Members], _ entity: EntityDescription?) -> [OutboxMembers] {

@@ -64,16 +64,34 @@ struct LogReader {
   /// The names of entities and roots that the log has shown so far; later changes refer to them by index.
   private var names: [String] = []
 
-  /// - Throws: As ``EntryReader``.
+  /// - Throws: ``ErrorCode/storeCorrupt``, as ``EntryReader``.
   init(_ payload: Data, firstSequence: Int64) throws(CoherenceError) {
-    reader = try EntryReader(payload)
     self.firstSequence = firstSequence
-    key = try reader.uuid()
+    do {
+      reader = try EntryReader(payload)
+      key = try reader.uuid()
+    } catch {
+      throw Self.unreadable
+    }
   }
 
   /// Reads the next change; `nil` at the end.
   mutating func next() throws(CoherenceError) -> LogChange? {
-    reader.isAtEnd ? nil : try LogChange(&self, firstSequence: firstSequence, key)
+    if reader.isAtEnd { return nil }
+    do {
+      return try LogChange(&self, firstSequence: firstSequence, key)
+    } catch {
+      throw Self.unreadable
+    }
+  }
+
+  /// The error for a log that cannot be read. No entry is made of the log then, so that there is none to drop; a later
+  /// edit must not overtake the edits of the log.
+  private static var unreadable: CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "The log of the outbox cannot be read: a later release wrote a part of it, or it is damaged. Update the program; "
+        + "until then, the outbox neither sends nor lists edits.")
   }
 
   fileprivate mutating func name() throws(CoherenceError) -> String {

@@ -63,9 +63,10 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// insert.
   public let identity: [String: AttributeValue]
   /// The attributes and to-one relationships: all of them for an insert, the changed ones for an update, all former
-  /// values for a delete.
+  /// values for a delete. Only a delete has the server-assigned ones.
   public let changes: [OutboxChange]
-  /// The to-many relationships with added or removed members.
+  /// The to-many relationships with added, removed or reordered members, without the server-assigned ones. A
+  /// relationship whose links the entries of other records describe is among them only if the save moved its members.
   public let members: [OutboxMembers]
   /// Whether the values could be read. False for an entry that a later release wrote, and for a damaged entry.
   public let isReadable: Bool

@@ -1,6 +1,7 @@
 public import CoherenceCore
 
-/// One value of an entry, with the type that the property had when the change was recorded.
+/// One value of an entry, in the present type of the property. A value that cannot be converted to that type has the
+/// type that the property had when the change was recorded.
 public enum OutboxValue: Sendable, Hashable {
   /// The value of an attribute, or null for a to-one relationship without a target. Never a reference.
   case value(AttributeValue)

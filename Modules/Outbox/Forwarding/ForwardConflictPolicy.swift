@@ -2,6 +2,10 @@ public import CoherenceCore
 
 /// The decision about an edit after the server has reported that its record differs from the values on which the edit
 /// is based.
+///
+/// The deletion of a record of which the server has reported all values, and other values only of the properties that
+/// it assigns itself, is in no conflict: it is sent again as under ``Resolution/sendAgain``, without a decision. A
+/// reply has no relationships, so that the policy decides about every record with a to-one relationship.
 public struct ForwardConflictPolicy: Sendable {
   /// The decision about one conflict.
   public enum Resolution: Sendable, Hashable {

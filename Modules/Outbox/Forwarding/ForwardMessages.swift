@@ -30,7 +30,7 @@ final class ForwardMessages: Sendable {
   }
 
   private struct Flush {
-    let continuation: CheckedContinuation<Int?, any Error>
+    let waiter: FlushWaiter
     let waitsForOthers: Bool
   }
 
@@ -143,19 +143,33 @@ final class ForwardMessages: Sendable {
   ///
   /// - Parameter waitsForOthers: Whether the call also waits for the edits that other forwarders have claimed.
   /// - Returns: The number of remaining entries; `nil` when the searches have not counted them.
-  /// - Throws: ``ErrorCode/illegalState`` when the forwarder stops before that.
+  /// - Throws: ``ErrorCode/illegalState`` when the forwarder stops before that; `CancellationError` as soon as the task
+  ///   is cancelled.
   func flush(waitsForOthers: Bool) async throws -> Int? {
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int?, any Error>) in
-      var isClosed = false
-      wake { state in
-        isClosed = state.isClosed
-        if isClosed { return }
-        state.flushes.append(Flush(continuation: continuation, waitsForOthers: waitsForOthers))
-        state.unread.needsSearch = true
-        state.unread.hasNewFlush = true
+    let flush = Flush(waiter: FlushWaiter(), waitsForOthers: waitsForOthers)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int?, any Error>) in
+        flush.waiter.suspend(continuation)
+        begin(flush)
       }
-      if isClosed { continuation.resume(throwing: Outbox.notStarted) }
+    } onCancel: {
+      flush.waiter.resume(with: .failure(CancellationError()))
+      state.withLock { $0.flushes.removeAll { $0.waiter === flush.waiter } }
     }
+  }
+
+  /// Asks the loop for a search on behalf of a flush.
+  private func begin(_ flush: Flush) {
+    var isClosed = false
+    wake { state in
+      isClosed = state.isClosed
+      // An earlier cancellation is detected here; a later one finds the flush in the list.
+      if isClosed || flush.waiter.hasEnded { return }
+      state.flushes.append(flush)
+      state.unread.needsSearch = true
+      state.unread.hasNewFlush = true
+    }
+    if isClosed { flush.waiter.resume(with: .failure(Outbox.notStarted)) }
   }
 
   /// Ends the waiting flushes, unless a search is due.
@@ -176,10 +190,11 @@ final class ForwardMessages: Sendable {
     }
     guard let ended else { return false }
     if isPaused, !isStillPaused() {
-      wake { $0.flushes += ended }
+      // A flush that was cancelled in between must not wait in the list: nothing removes it any more.
+      wake { state in state.flushes += ended.filter { !$0.waiter.hasEnded } }
       return false
     }
-    for flush in ended { flush.continuation.resume(returning: left) }
+    for flush in ended { flush.waiter.resume(with: .success(left)) }
     return true
   }
 
@@ -193,6 +208,6 @@ final class ForwardMessages: Sendable {
       defer { state.flushes = [] }
       return state.flushes
     }
-    for flush in ended { flush.continuation.resume(throwing: Outbox.notStarted) }
+    for flush in ended { flush.waiter.resume(with: .failure(Outbox.notStarted)) }
   }
 }

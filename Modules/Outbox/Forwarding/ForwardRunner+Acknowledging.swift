@@ -147,7 +147,7 @@ extension ForwardRunner {
 
   private static let refusalCodes: Set<ErrorCode> = [
     .validationFailed, .uniquenessViolated, .wrongType, .invalidValue, .missingValue, .unknownProperty,
-    .danglingReference,
+    .danglingReference, .deleteDenied,
   ]
 }
 

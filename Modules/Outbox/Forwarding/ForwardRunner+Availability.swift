@@ -42,7 +42,7 @@ extension ForwardRunner {
     if isUnavailable { options.connectivity.noteFailure() }
   }
 
-  /// The edits that handlers are sending.
+  /// The edits that handlers have received, without the edits whose results are in ``outcomes``.
   private var unanswered: Set<ManagedObjectID> { sentHeads.subtracting(outcomes.map(\.flight.head)) }
 
   /// Lets the next search send an edit during an outage, unless the server has asked for a delay that still lasts.
@@ -61,7 +61,8 @@ extension ForwardRunner {
 }
 
 extension Outbox {
-  /// Makes waiting entries due at once, unless an entry has another delay by now.
+  /// Makes waiting entries due at once, unless an entry has another delay by now. After ten lost races the entries keep
+  /// their delays.
   ///
   /// - Parameter delays: The ends of the delays, by the identifiers of the entries.
   fileprivate func endDelays(_ delays: [ManagedObjectID: Date], in context: ManagedObjectContext) throws {

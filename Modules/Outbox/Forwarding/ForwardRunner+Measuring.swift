@@ -3,8 +3,8 @@ import CoherenceCore
 extension ForwardRunner {
   private static let measuringInterval = Duration.seconds(10)
 
-  /// Reports the numbers of entries to the observer of the stack: whenever no edit is on its way, and otherwise every
-  /// ten seconds. Counts nothing without an observer.
+  /// Reports the numbers of entries to the observer of the stack if the numbers may have changed: at once when no edit
+  /// is on its way, and otherwise at most every ten seconds. Counts nothing without an observer.
   func measureIfDue() async {
     guard needsMeasurement, outbox.coordinator.isObserved else { return }
     let now = ContinuousClock.now

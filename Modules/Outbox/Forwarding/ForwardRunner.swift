@@ -5,9 +5,9 @@ import Foundation
 /// The loop that sends the entries of an outbox: it searches and claims entries, calls handlers, and writes the
 /// server's decisions to the store.
 ///
-/// Only the loop reads and writes entries, in one transaction for all edits of a turn. Handlers run in tasks of their
-/// own, which put their results into the messages. Between two turns the loop waits for a message, so that an idle
-/// forwarder does nothing.
+/// Within a forwarder, only the loop reads and writes entries, usually in one transaction for all claims or results of
+/// a turn. Handlers run in tasks of their own, which put their results into the messages. With nothing left to do, the
+/// loop waits for a message, so that an idle forwarder does nothing.
 actor ForwardRunner {
   let outbox: Outbox
   let forwarding: ForwardingState
@@ -80,7 +80,7 @@ actor ForwardRunner {
 
   // MARK: Turns
 
-  /// Handles the messages, and waits for another message.
+  /// Handles the messages, and waits for another message unless more work is left.
   ///
   /// - Returns: Whether another turn follows.
   private func turn() async -> Bool {
@@ -152,7 +152,7 @@ actor ForwardRunner {
     return false
   }
 
-  /// Whether a search is worth its cost: at most half of the ``ForwardOptions/lookahead`` is still waiting.
+  /// Whether a search is worth its cost: less than half of the ``ForwardOptions/lookahead`` is still waiting.
   private var wantsCalls: Bool {
     calls.count + waitingCalls.count < options.concurrency + options.lookahead / 2
   }
@@ -167,9 +167,7 @@ actor ForwardRunner {
   /// - Parameter wasOffline: Whether the network was offline since the last turn.
   private func updatePause(wasOffline: Bool) {
     let isOnline = options.connectivity.isOnline
-    if isOnline, wasOffline || !wasOnline {
-      endOutageDelay()
-    }
+    if isOnline, wasOffline || !wasOnline { endOutageDelay() }
     wasOnline = isOnline
     let isPaused = isHeldBack
     guard isPaused != self.isPaused else { return }
@@ -220,8 +218,8 @@ actor ForwardRunner {
   /// The longest time until a waiting forwarder notices that the date of the system was set forward.
   private static let longestSleep = Duration.seconds(60)
 
-  /// Sets the timer that asks for a search while a flush waits for other forwarders, which send no signal when they
-  /// settle their edits.
+  /// Sets the timer that asks for a search while a flush waits for other forwarders, most of whose settlements send no
+  /// signal.
   private func setWatchTimer() {
     guard messages.hasFlushes, backlog.nextLeaseEnd != nil else {
       watchTimer?.cancel()

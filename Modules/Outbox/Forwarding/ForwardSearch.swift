@@ -121,7 +121,11 @@ struct ForwardSearch: Sendable {
     let contents = try ForwardContents(of: loaded, foundBy: found, outbox: outbox, context: context)
     for step in loaded {
       var content = contents.content(of: step)
-      if let values = serverValues[step.head.id] { content.base.merge(values) { _, server in server } }
+      if let values = serverValues[step.head.id] {
+        // The values that the server assigns are no bases: `assigned` has those of the record or of its deletion.
+        let assigned = outbox.coordinator.managedObjectModel.entitiesByName[content.entityName]?.serverAssignedNames
+        content.base.merge(values.filter { assigned?.contains($0.key) != true }) { _, server in server }
+      }
       plan.fill(ForwardFlight(step: step, content: content))
     }
   }

@@ -66,7 +66,8 @@ struct ForwardSettlement: Sendable {
   }
 
   private init(conflict values: [String: AttributeValue], _ flight: ForwardFlight, _ options: ForwardOptions) {
-    var resolution = options.conflictPolicy.resolve(flight.request, values)
+    var resolution =
+      Self.isUnopposedDeletion(flight, values) ? .sendAgain : options.conflictPolicy.resolve(flight.request, values)
     // The number of attempts is limited even if the server reports the conflict each time.
     if resolution == .sendAgain, flight.content.attempt >= options.retry.attempts { resolution = .park }
     let consequence: Consequence =
@@ -83,6 +84,19 @@ struct ForwardSettlement: Sendable {
       if isParked { statistics.parked += 1 }
     }
     if resolution == .sendAgain { serverValues = values }
+  }
+
+  /// Whether the server has refused a deletion, although its record differs from the deleted one only in values that
+  /// the server assigns. The server has to have reported all other values, because a deletion must not overrule a
+  /// change that it has not reported. No reply has the target of a to-one relationship.
+  private static func isUnopposedDeletion(_ flight: ForwardFlight, _ values: [String: AttributeValue]) -> Bool {
+    guard flight.step.kind == .delete else { return false }
+    let content = flight.content
+    let differing = values.filter { name, value in content.base[name] != value }
+    let deleted = Set(flight.step.changes.map(\.name)).subtracting(content.assigned.keys)
+      .subtracting(flight.step.identity.keys)
+    return !differing.isEmpty && differing.keys.allSatisfy { content.assigned[$0] != nil }
+      && deleted.isSubset(of: values.keys)
   }
 
   private init(

@@ -9,7 +9,7 @@ struct ForwardSettlementWriter: Sendable {
   ///
   /// - Parameters:
   ///   - entries: The entries of the settlements.
-  ///   - confirmations: Receives the confirmation of an accepted edit.
+  ///   - confirmations: Receives the confirmation of an accepted edit, or of an edit in conflict.
   /// - Returns: Whether the forwarder still has the claim. Without the claim nothing is written.
   func write(
     _ settlement: ForwardSettlement, _ entries: SettledEntries, _ confirmations: inout [Confirmation],
@@ -21,7 +21,7 @@ struct ForwardSettlementWriter: Sendable {
     case .remove(let values):
       var confirmation = Confirmation(of: flight.step)
       if !values.isEmpty, let id = flight.step.head.recordID {
-        let former = try apply(values, of: flight, id, entries.entries[id] ?? [], in: context)
+        let former = try apply(values, of: flight, id, entries, in: context)
         if flight.step.kind == .update { for (name, value) in former { confirmation?.add(value, name) } }
       }
       if let confirmation { confirmations.append(confirmation) }
@@ -41,7 +41,7 @@ struct ForwardSettlementWriter: Sendable {
       release(record, .pending, error: nil)
       record.nextAttempt = OutboxEntryRecord.atOnce
       try replaceIdempotencyKey(of: flight, in: context)
-      try applyAssigned(settlement.serverValues ?? [:], of: flight, in: context)
+      try noteConflict(settlement.serverValues ?? [:], of: flight, &confirmations, in: context)
     case .park(let error, let isRefused):
       release(record, .parked, error: error)
       record.isRejected = isRefused
@@ -49,7 +49,7 @@ struct ForwardSettlementWriter: Sendable {
       release(record, .parked, error: error)
       record.isRejected = true
       try keepConflict(values, of: flight, record, in: context)
-      try applyAssigned(values, of: flight, in: context)
+      try noteConflict(values, of: flight, &confirmations, in: context)
     }
     return true
   }
@@ -100,23 +100,50 @@ struct ForwardSettlementWriter: Sendable {
 
   // MARK: Values of the server
 
+  /// Writes the values that the server assigns, and keeps the reply against older pages.
+  private func noteConflict(
+    _ values: [String: AttributeValue], of flight: ForwardFlight, _ confirmations: inout [Confirmation],
+    in context: ManagedObjectContext
+  ) throws {
+    let former = try applyAssigned(values, of: flight, in: context)
+    if let reply = Confirmation(ofConflictOver: flight.step, values, replacing: former) { confirmations.append(reply) }
+  }
+
   /// Writes the values that the server assigns to the record at once, because no decision of the user concerns them.
   /// The record's key is left to ``applyKeys(_:of:_:in:)``. Of a deleted record, the entry of the deletion gets the
   /// values, because the next request for the deletion may need them.
+  ///
+  /// - Returns: The former values of the changed attributes of the record.
   private func applyAssigned(
     _ values: [String: AttributeValue], of flight: ForwardFlight, in context: ManagedObjectContext
-  ) throws {
-    guard let id = flight.step.head.recordID else { return }
+  ) throws -> [String: OutboxValue] {
+    guard let id = flight.step.head.recordID else { return [:] }
     let names = entity(of: flight, id).serverAssignedNames.intersection(values.keys)
       .subtracting(flight.step.identity.keys)
-    guard !names.isEmpty else { return }
+    guard !names.isEmpty else { return [:] }
     guard let object = try context.existingObjects(with: [id])[id] else {
       let recorded = values.filter { names.contains($0.key) }.mapValues { OutboxValue(recording: $0) }
       let deletions = try context.entryRecords(of: [id])[id, default: []].filter { $0.kind == .delete }
       try EntryRewriter(in: context, now: outbox.options.now)?.rebase(names, on: recorded, in: deletions)
-      return
+      return [:]
     }
-    for (name, value) in values where names.contains(name) { try object.setAttributeValue(value, for: name) }
+    return try write(values.filter { names.contains($0.key) }, to: object)
+  }
+
+  /// Writes values to a record.
+  ///
+  /// - Returns: The former values of the changed attributes.
+  private func write(
+    _ values: [String: AttributeValue], to object: ManagedObject
+  ) throws -> [String: OutboxValue] {
+    var former: [String: OutboxValue] = [:]
+    for (name, value) in values {
+      let present = try object.value(for: name)
+      guard present != value else { continue }
+      former[name] = OutboxValue(recording: present)
+      try object.setAttributeValue(value, for: name)
+    }
+    return former
   }
 
   /// The own entity of the record of an edit; the root of its hierarchy, if the model has lost the entity.
@@ -127,19 +154,19 @@ struct ForwardSettlementWriter: Sendable {
   /// Writes the server's values to the record, except for properties with a later edit. The later entries get assigned
   /// keys, and the server's values as bases, because the server compares the next edit with its own values.
   ///
-  /// - Parameter entries: All entries of the record.
+  /// - Parameter settled: The entries of the settlements.
   /// - Returns: The former values of the changed attributes.
   private func apply(
-    _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID, _ entries: [OutboxEntryRecord],
+    _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID, _ settled: SettledEntries,
     in context: ManagedObjectContext
   ) throws -> [String: OutboxValue] {
+    let entries = settled.entries[id] ?? []
     let settledIDs = Set(flight.step.entries.map(\.id))
     let decoder = EntryDecoder(coordinator: outbox.coordinator)
     let laterRecords = entries.filter { !settledIDs.contains($0.objectID) }.sorted { $0.precedes($1) }
     let later = try laterRecords.map { try decoder.entry($0) }
-    let newKeys = values.filter { name, value in flight.step.identity[name].map { $0 != value } ?? false }
-    if !newKeys.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
-      let identity = flight.step.identity.merging(newKeys) { _, new in new }
+    let identity = flight.step.identity(assigning: values)
+    if !identity.isEmpty, !later.isEmpty || !flight.step.deferredReferences.isEmpty {
       outbox.replaceIdentifyingValues(in: entries, by: identity)
     }
     guard flight.step.kind != .delete else { return [:] }
@@ -147,21 +174,13 @@ struct ForwardSettlementWriter: Sendable {
       try EntryRewriter(in: context, now: outbox.options.now)?
         .rebase(Set(values.keys), on: values.mapValues { OutboxValue(recording: $0) }, in: laterRecords)
     }
-    let keys = newKeys.isEmpty ? [:] : flight.step.identity.merging(newKeys) { _, new in new }
-    let isDeleted = later.contains { $0.kind == .delete }
-    guard !isDeleted, let object = try context.existingObjects(with: [id])[id] else {
+    let keys = settled.mayHaveCopies ? identity : [:]
+    guard let object = settled.objects[id] else {
       for copy in try copies(of: id, entity(of: flight, id), keys, in: context) { context.delete(copy) }
       return [:]
     }
     try replaceCopies(of: object, keys, in: context)
     let edited = Set(later.flatMap { $0.changes.map(\.name) })
-    var former: [String: OutboxValue] = [:]
-    for (name, value) in values where !edited.contains(name) {
-      let present = try object.value(for: name)
-      guard present != value else { continue }
-      former[name] = OutboxValue(recording: present)
-      try object.setAttributeValue(value, for: name)
-    }
-    return former
+    return try write(values.filter { !edited.contains($0.key) }, to: object)
   }
 }

@@ -126,7 +126,8 @@ extension Outbox {
   ///   the edit of a crashed process.
   /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
   ///   for such entries, and during a pause or while the server is unavailable all unsent entries.
-  /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call.
+  /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call; `CancellationError`
+  ///   as soon as the task is cancelled, while the outbox continues to send.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {
     guard let runner = forwarding.runner else { throw Self.notStarted }

@@ -3,9 +3,10 @@ import Foundation
 
 /// The changes of one save from which no entries are made yet. A large save has several such records.
 ///
-/// A save writes only this record: one row without indexes beside its key costs much less than a row with the indexes
-/// of ``OutboxEntryRecord`` for each change. The first reader makes the entries, see
-/// `ManagedObjectContext.makeEntries(of:)`, and deletes the record in the same transaction.
+/// A save writes no entries: one row without indexes beside its key costs much less than a row with the indexes of
+/// ``OutboxEntryRecord`` for each change. The first list, count, search or change of entries makes them, see
+/// `ManagedObjectContext.makeEntries(of:)`, and deletes the record in the same transaction. Other readers take the
+/// changes from the record, see `ManagedObjectContext.forEachLoggedChange(_:)`.
 final class OutboxLogRecord: ManagedObject, DeclaredEntity {
   struct Properties: EntityProperties {
     static let table = Properties()

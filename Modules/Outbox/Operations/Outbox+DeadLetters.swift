@@ -21,7 +21,7 @@ extension Outbox {
       let record = try self.record(id, in: context)
       try self.checkIsIdle(record)
       try self.removeConflict(of: record, in: context)
-      try self.reset(record, in: context)
+      try self.reset([record], in: context)
     }
   }
 
@@ -36,7 +36,7 @@ extension Outbox {
   public func retryAll(in entityName: String? = nil) async throws -> Int {
     try await changePages(of: entityName, [.parked]) { records, context in
       try self.removeConflicts(over: records, in: context)
-      for record in records { try self.reset(record, in: context) }
+      try self.reset(records, in: context)
     }
   }
 
@@ -176,25 +176,36 @@ extension Outbox {
       isRetryable: true)
   }
 
-  /// Makes an entry pending and due, without attempts. A refused entry gets a new idempotency key.
-  private func reset(_ record: OutboxEntryRecord, in context: ManagedObjectContext) throws {
-    if record.isRejected {
-      // A refused request that ended with a delete had the key of the delete, so that this key is renewed too.
-      if let end = record.groupEnd, end != record.sequence {
-        let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: record.rootName)
-        for last in try records(ofKeys: [record.recordKey], rootNames: rootNames, in: context)
-        where last.sequence == end && last.storeIdentifier == record.storeIdentifier {
-          last.idempotencyKey = .random()
-        }
+  /// Makes entries pending and due, without attempts. A refused entry gets a new idempotency key.
+  private func reset(_ records: [OutboxEntryRecord], in context: ManagedObjectContext) throws {
+    try renewEnds(ofRequestsOf: records.filter(\.isRejected), in: context)
+    for record in records {
+      if record.isRejected {
+        record.renewKey()
+        record.isRejected = false
       }
-      record.renewKey()
-      record.isRejected = false
+      record.state = .pending
+      record.attempts = 0
+      record.nextAttempt = OutboxEntryRecord.retried
+      record.lease = nil
+      record.claimant = nil
     }
-    record.state = .pending
-    record.attempts = 0
-    record.nextAttempt = OutboxEntryRecord.retried
-    record.lease = nil
-    record.claimant = nil
+  }
+
+  /// Gives the last entries of refused requests with several entries new idempotency keys, because a refused request
+  /// that ended with a delete had the key of the delete. Reads the entries of all requests together.
+  private func renewEnds(ofRequestsOf refused: [OutboxEntryRecord], in context: ManagedObjectContext) throws {
+    let heads = refused.filter { $0.groupEnd != nil && $0.groupEnd != $0.sequence }
+    for (rootName, heads) in Dictionary(grouping: heads, by: \.rootName) {
+      let headsByKey = Dictionary(grouping: heads, by: \.recordKey)
+      let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
+      for entry in try records(ofKeys: Array(headsByKey.keys), rootNames: rootNames, in: context) {
+        let isEnd = headsByKey[entry.recordKey, default: []].contains { head in
+          head.groupEnd == entry.sequence && head.storeIdentifier == entry.storeIdentifier
+        }
+        if isEnd { entry.idempotencyKey = .random() }
+      }
+    }
   }
 
   /// The earlier entry of the record whose attempted request includes an entry; empty without one.

@@ -97,10 +97,30 @@ extension Outbox {
     _ count: Int, of reader: NodeReader, at date: Date, _ maximumDelay: Duration?
   ) -> [OutboxSurplus.Candidate] {
     reader.completeNodes.flatMap { store, nodes in
-      CausalGraph(nodes).ready(at: date, limit: count, longestWait: maximumDelay).map {
+      let graph = CausalGraph(nodes)
+      let left = rootsOfLaterModel(nodes, store)
+      return graph.ready(at: date, limit: count, longestWait: maximumDelay, withoutRoots: left).map {
         OutboxSurplus.Candidate(store: store, ready: $0)
       }
     }
+  }
+
+  /// The names of hierarchies that the model does not have, if a program with a later model has opened the store. The
+  /// entries of their records are left to the later program. Without a later model no program can send such entries, so
+  /// that they are parked.
+  private func rootsOfLaterModel(_ nodes: [OutboxNode], _ identifier: StoreIdentifier) -> Set<String> {
+    let known = coordinator.managedObjectModel.entitiesByName
+    var unknown: Set<String> = []
+    var last: String?
+    // Consecutive entries are mostly of one hierarchy.
+    for node in nodes where node.record.rootName != last {
+      last = node.record.rootName
+      if known[node.record.rootName] == nil { unknown.insert(node.record.rootName) }
+    }
+    guard !unknown.isEmpty, let store = coordinator.persistentStore(with: identifier),
+      let metadata = try? store.metadata()
+    else { return [] }
+    return metadata.age(ofModelWith: store.environment.modelRecord.versionHashes) == .older ? unknown : []
   }
 
   /// The next request of each ready record in the order of the first entries, and the entries without an effect.

@@ -109,7 +109,10 @@ public final class Outbox: Sendable {
   }
 
   /// Makes a context directly on the stores, under every strategy of the container. Its saves are not recorded.
-  func newContext() -> ManagedObjectContext {
+  func newContext() -> ManagedObjectContext { Self.newContext(on: coordinator) }
+
+  /// Makes a context as ``newContext()`` does, without an outbox.
+  static func newContext(on coordinator: PersistentStoreCoordinator) -> ManagedObjectContext {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     context.name = "outbox"
     context.recordsChanges = false

@@ -19,9 +19,9 @@ struct OutboxSurplus: Sendable {
   /// search.
   private(set) var end = Int64.min
 
-  /// A search looks for at most one record in this number of read entries. With a smaller number the surplus is larger,
-  /// so that fewer searches read the entries of a large save. With a greater number the next search, which finds
-  /// retried edits, comes earlier.
+  /// A search looks for one record in this number of read entries, and for at least the wanted requests. With a smaller
+  /// number the surplus is larger, so that fewer searches read the entries of a large save. With a greater number the
+  /// next search, which finds retried edits, comes earlier.
   private static let entriesPerRecord = 16
 
   /// No records.

@@ -7,7 +7,10 @@ struct MergedChanges {
   private var fields: [OutboxChange]
   /// The indices in ``fields``, by the names of the properties.
   private var indices: [String: Int]
-  private(set) var members: [OutboxMembers]
+  private var combinedMembers: [CombinedMembers]
+
+  /// The combined changes of members, by relationship.
+  var members: [OutboxMembers] { combinedMembers.map(\.change) }
 
   init(_ entry: OutboxEntry) {
     first = entry
@@ -15,7 +18,7 @@ struct MergedChanges {
     let changes = entry.changes
     fields = changes
     indices = Dictionary(changes.indices.map { (changes[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
-    members = entry.members
+    combinedMembers = entry.members.map(CombinedMembers.init)
   }
 
   /// Adds the next entry of the record.
@@ -33,21 +36,12 @@ struct MergedChanges {
     for change in entry.members { add(change) }
   }
 
-  /// Adds a change of members. A member that is added and later removed, or removed and later added, is no change.
   private mutating func add(_ change: OutboxMembers) {
-    guard let index = members.firstIndex(where: { $0.name == change.name }) else { return members.append(change) }
-    let (added, removed) = (Set(members[index].added), Set(members[index].removed))
-    let (addedLater, removedLater) = (Set(change.added), Set(change.removed))
-    members[index].added = Self.sorted(added.subtracting(removedLater).union(addedLater.subtracting(removed)))
-    members[index].removed = Self.sorted(removed.subtracting(addedLater).union(removedLater.subtracting(added)))
-    members[index].isReordered = members[index].isReordered || change.isReordered
-    if members[index].added.isEmpty, members[index].removed.isEmpty, !members[index].isReordered {
-      members.remove(at: index)
+    guard let index = combinedMembers.firstIndex(where: { $0.name == change.name }) else {
+      return combinedMembers.append(CombinedMembers(change))
     }
-  }
-
-  private static func sorted(_ records: Set<OutboxRecord>) -> [OutboxRecord] {
-    records.sorted { ($0.rootName, $0.key) < ($1.rootName, $1.key) }
+    combinedMembers[index].add(change)
+    if combinedMembers[index].isEmpty { combinedMembers.remove(at: index) }
   }
 
   /// The combined changes in the form for a request of a kind: an insert has no bases, a delete no values, and an
@@ -86,4 +80,52 @@ struct MergedChanges {
 extension OutboxChange {
   /// Whether the last value equals the first base. False for omitted values, which cannot be compared.
   fileprivate var isUndone: Bool { base != nil && base == value && !hasOmittedValue }
+}
+
+/// The combined change of one relationship's members by consecutive entries. A member that is added and later removed,
+/// or removed and later added, is no change.
+///
+/// A further entry costs as much as the entry's own members, however many members the earlier entries have: a user may
+/// add thousands of members one by one while the server is unreachable.
+private struct CombinedMembers {
+  private let first: OutboxMembers
+  private var added: Set<OutboxRecord>
+  private var removed: Set<OutboxRecord>
+  private var isReordered: Bool
+  private var isCombined = false
+
+  init(_ change: OutboxMembers) {
+    first = change
+    added = Set(change.added)
+    removed = Set(change.removed)
+    isReordered = change.isReordered
+  }
+
+  var name: String { first.name }
+  var isEmpty: Bool { added.isEmpty && removed.isEmpty && !isReordered }
+
+  mutating func add(_ later: OutboxMembers) {
+    isCombined = true
+    let addedLater = later.added.filter { !removed.contains($0) }
+    let removedLater = later.removed.filter { !added.contains($0) }
+    added.subtract(later.removed)
+    added.formUnion(addedLater)
+    removed.subtract(later.added)
+    removed.formUnion(removedLater)
+    isReordered = isReordered || later.isReordered
+  }
+
+  /// The combined change; the change of a single entry as it was recorded.
+  var change: OutboxMembers {
+    guard isCombined else { return first }
+    var change = first
+    change.added = Self.sorted(added)
+    change.removed = Self.sorted(removed)
+    change.isReordered = isReordered
+    return change
+  }
+
+  private static func sorted(_ records: Set<OutboxRecord>) -> [OutboxRecord] {
+    records.sorted { ($0.rootName, $0.key) < ($1.rootName, $1.key) }
+  }
 }

@@ -5,7 +5,7 @@ import Foundation
 struct EntryContent {
   /// The changes, with only the sizes of large values.
   private(set) var payload: Data
-  /// The changes with all values; `nil` when ``payload`` has all values.
+  /// The changes with all values; `nil` when ``payload`` has all values, or when large values are not kept.
   private(set) var whole: Data?
   /// The related records; `nil` without any.
   private(set) var references: Data?
@@ -29,8 +29,8 @@ struct EntryContent {
     }
   }
 
-  /// The values that belong into the entry of a change: all for an insert and a delete, the changed ones for an update;
-  /// see ``RecordedChange/isRecorded(_:isServerAssigned:)``.
+  /// The values that belong into the entry of a change: all for an insert and a delete, the changed ones for an update.
+  /// Only a delete has the server-assigned ones; see ``RecordedChange/isRecorded(_:isServerAssigned:)``.
   static func fields(of change: RecordedChange, _ entity: RecordedEntity) -> [EntryFormat.Field] {
     entity.fields.compactMap { field in
       guard change.isRecorded(field.slot, isServerAssigned: field.isServerAssigned) else { return nil }

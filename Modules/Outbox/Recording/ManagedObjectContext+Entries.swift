@@ -4,7 +4,8 @@ extension ManagedObjectContext {
   /// Returns the entries of some records, in the order of each record's saves. Turns logged changes of the records into
   /// entries; the caller saves.
   ///
-  /// Reads the log with one statement, and the entries with one statement for a thousand records of a hierarchy.
+  /// Reads the log with one statement, loads the records of the log that have changes of the records, and reads the
+  /// entries with one statement for a thousand records of a hierarchy.
   func entryRecords(of ids: [ManagedObjectID]) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
     guard !ids.isEmpty else { return [:] }
     try makeLoggedEntries(of: ids)

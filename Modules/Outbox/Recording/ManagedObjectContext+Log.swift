@@ -14,7 +14,7 @@ extension ManagedObjectContext {
   }
 
   /// Turns the records of the log that contain a change of one of the given records into entries, and deletes these
-  /// records of the log.
+  /// records of the log. A record with the same key in another store counts as the given record.
   ///
   /// The log is read in the same state of the stores as the other records of the context: a record read with a user's
   /// edit also has the entry of the edit. The caller saves. When another context makes the same entries first, the save

@@ -49,7 +49,7 @@ struct ActionCatalog: Sendable {
   /// the schedule, and if the schedule has no later date.
   func nextRun(of record: PersistedActionRecord, after date: Date) -> (date: Date, text: String)? {
     guard record.isRecurring, let schedule = record.scheduleName.flatMap({ schedules[$0] }),
-      schedule.actionName == record.name, let next = schedule.schedule.nextDate(after: date)
+      schedule.actionNames.contains(record.name), let next = schedule.schedule.nextDate(after: date)
     else { return nil }
     return (next, schedule.schedule.description)
   }

@@ -24,7 +24,8 @@ import Foundation
 public protocol PersistedAction: Codable, Sendable {
   /// The name of the action in the store, unique among the actions of a program; by default the name of the type.
   static var name: String { get }
-  /// The names of this action in earlier versions of the program, whose stored actions run too; by default none.
+  /// The names of this action in earlier versions of the program, whose stored actions and schedules run too; by
+  /// default none.
   static var formerNames: [String] { get }
   /// The queue of an action whose enqueueing names no queue; by default ``PersistedActionQueue/defaultName``.
   static var queue: String { get }

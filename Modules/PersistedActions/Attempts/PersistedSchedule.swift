@@ -5,7 +5,7 @@ import Foundation
 /// An action that runs repeatedly, at the dates of a schedule.
 ///
 /// The store has one record for each schedule, and one worker claims the record for each run. A date therefore leads to
-/// one run, whatever the number of workers. If several dates have passed without a running worker, a single run
+/// one run with any number of workers. If several dates have passed without a running worker, a single run
 /// replaces the missed runs, and the schedule continues from the present date. Each finished run has a record of its
 /// own in the history.
 ///
@@ -18,6 +18,8 @@ public struct PersistedSchedule: Sendable {
   public let schedule: Schedule
   /// The name of the action.
   let actionName: String
+  /// The name of the action and its former names: the record of the schedule may have any of them.
+  let actionNames: [String]
   let queue: String
   let priority: ActionPriority
   let encode: @Sendable () throws -> Data
@@ -36,6 +38,7 @@ public struct PersistedSchedule: Sendable {
     self.name = name
     self.schedule = schedule
     self.actionName = A.name
+    self.actionNames = [A.name] + A.formerNames
     self.queue = queue ?? A.queue
     self.priority = priority
     self.encode = {

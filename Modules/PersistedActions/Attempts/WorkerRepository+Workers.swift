@@ -175,14 +175,21 @@ extension WorkerRepository {
 
   /// Inserts the record of a schedule, or updates the record while it waits for its date. A record whose action runs or
   /// is retried keeps its values.
+  ///
+  /// A record with a former name of the action keeps the name: a program with either name runs it, and a second record
+  /// would run each date once more.
   func ensureRecord(of schedule: PersistedSchedule, at date: Date) async throws {
     let payload = try schedule.encode()
     let entity = actions.entity
     try await changing { context in
       let key = PersistedActionRecord.key(ofSchedule: schedule.name)
-      let request = Records().filter { $0.name == schedule.actionName && $0.activeKey == key }.limit(1)
+      let found = try context.fetch(Records().filter { $0.name.isIn(schedule.actionNames) && $0.activeKey == key })
       let text = schedule.schedule.description
-      if let record = try context.fetch(request).first {
+      if let record = found.first(where: { $0.name == schedule.actionName }) ?? found.first {
+        // Two programs with different names may each have inserted a record.
+        for other in found where other !== record && other.state == .scheduled && other.attempts == 0 {
+          context.delete(other)
+        }
         guard record.state == .scheduled, record.attempts == 0 else { return }
         if record.payload != payload { record.payload = payload }
         if record.queue != schedule.queue { record.queue = schedule.queue }

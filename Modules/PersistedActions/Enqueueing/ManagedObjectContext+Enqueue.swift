@@ -6,10 +6,10 @@ extension ManagedObjectContext {
   /// Inserts an action into this context. The next save of the context commits the action together with the other
   /// changes; a save that fails, and a rollback of the context, leave no action in the store.
   ///
-  /// If the store has an unfinished action with the same name and unique key, this call inserts no record and returns
-  /// the handle of the stored action, which keeps its payload, date and priority. If another context saves an equal
-  /// action before this context's save, the save omits this action and commits all other changes. This call ignores
-  /// finished actions.
+  /// If the store has an unfinished action with the same name, or a former one, and the same unique key, this call
+  /// inserts no record and returns the handle of the stored action, which keeps its payload, date and priority. If
+  /// another context saves an equal action before this context's save, the save omits this action and commits all other
+  /// changes. This call ignores finished actions.
   ///
   /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of this
   /// process, and of every other process with the store open.
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     }
     let entity = try coordinator.managedObjectModel.persistedActionEntity()
     let payload = try JSONEncoder().encode(action)
-    if let uniqueKey, let present = try unfinishedAction(A.name, uniqueKey) { return present }
+    if let uniqueKey, let present = try unfinishedAction([A.name] + A.formerNames, uniqueKey) { return present }
     let record = PersistedActionRecord(entity: entity, insertInto: self)
     let now = Date()
     record.identifier = .random()
@@ -57,8 +57,10 @@ extension ManagedObjectContext {
   }
 
   /// Returns the handle of the unfinished action with a unique key, saved or in this context only.
-  private final func unfinishedAction(_ name: String, _ key: String) throws -> PersistedActionHandle? {
-    let request = FetchRequest(PersistedActionRecord.self).filter { $0.name == name && $0.activeKey == key }.limit(1)
-    return try fetch(request).first?.handle
+  ///
+  /// - Parameter names: The name of the action and its former names.
+  private final func unfinishedAction(_ names: [String], _ key: String) throws -> PersistedActionHandle? {
+    let request = FetchRequest(PersistedActionRecord.self).filter { $0.name.isIn(names) && $0.activeKey == key }
+    return try fetch(request.limit(1)).first?.handle
   }
 }

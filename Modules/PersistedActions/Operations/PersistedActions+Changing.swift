@@ -34,8 +34,8 @@ extension PersistedActions {
     }
   }
 
-  /// Makes a scheduled action due now, also after the cancellation of a schedule's next run. After the run, the action of
-  /// a schedule waits for its next date.
+  /// Makes a scheduled action due now, also after the cancellation of a schedule's next run. After the run, the action
+  /// of a schedule waits for its next date.
   ///
   /// - Returns: Whether the action waits for a worker; `false` for a running or finished action.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; errors of the store.
@@ -55,9 +55,10 @@ extension PersistedActions {
 
   /// Runs a parked or cancelled action again, from its checkpoint on, and with the full number of attempts.
   ///
-  /// - Returns: Whether the action waits; `false` for an action in another state.
-  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; ``ErrorCode/uniquenessViolated`` while another action
-  ///   with the same unique key is unfinished; errors of the store.
+  /// - Returns: Whether the call has returned the action to its queue; `false` for an action that was neither parked
+  ///   nor cancelled.
+  /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle; ``ErrorCode/uniquenessViolated`` while another
+  ///   action with the same unique key is unfinished; errors of the store.
   @discardableResult
   public func retry(_ handle: PersistedActionHandle) async throws -> Bool {
     try await repository.changing { context in

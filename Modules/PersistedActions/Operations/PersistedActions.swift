@@ -57,8 +57,10 @@ public struct PersistedActions: Sendable {
       if let name { request = request.filter { $0.name == name } }
       if let queue { request = request.filter { $0.queue == queue } }
       if let last {
-        request = request.filter {
-          $0.enqueuedDate > last.enqueuedDate || ($0.enqueuedDate == last.enqueuedDate && $0.identifier > last.id)
+        // The index on the date finds the first action of the page by the condition on the date alone. No index finds
+        // an action by alternatives, so that each page would read all earlier ones.
+        request = request.filter { $0.enqueuedDate >= last.enqueuedDate }.filter {
+          $0.enqueuedDate > last.enqueuedDate || $0.identifier > last.id
         }
       }
       return try context.fetch(request.sort(\.enqueuedDate).sort(\.identifier)).map(PersistedActionInfo.init)
@@ -88,7 +90,8 @@ public struct PersistedActions: Sendable {
     try await repository.inContext { context in
       let unfinished = PersistedActionState.allCases.filter { !$0.isFinal }.map(\.rawValue)
       let request = Records().filter { $0.scheduleName != nil && $0.state.isIn(unfinished) }
-      return try context.fetch(request.sort(\.scheduleName)).map(PersistedActionInfo.init)
+      // A finished run that is retried has the name of its schedule too.
+      return try context.fetch(request.sort(\.scheduleName)).filter(\.isRecurring).map(PersistedActionInfo.init)
     }
   }
 
@@ -107,10 +110,11 @@ public struct PersistedActions: Sendable {
 
   /// Returns the number of actions in each state, without zeros.
   public func counts() async throws -> [PersistedActionState: Int] {
-    try await repository.inContext { try PersistedActionRecord.counts(in: $0) }
+    try await repository.inContext { try PersistedActionRecord.counts(of: PersistedActionState.allCases, in: $0) }
   }
 
-  /// Returns the number of actions in each queue and state, without zeros. Costs two indexed reads for each number.
+  /// Returns the number of actions in each queue and state, without zeros. Costs an indexed read for each state, and
+  /// two for each number.
   public func queues() async throws -> [String: [PersistedActionState: Int]] {
     try await repository.inContext { context in
       var queues: [String: [PersistedActionState: Int]] = [:]

@@ -82,10 +82,12 @@ extension PersistedActionRecord {
   /// Returns the unique key of a schedule's recurring record.
   static func key(ofSchedule name: String) -> String { "schedule:\(name)" }
 
-  /// Counts the actions in each state, without zeros.
-  static func counts(in context: ManagedObjectContext) throws -> [PersistedActionState: Int] {
+  /// Counts the actions in each of some states, without zeros. The cost grows with the counted numbers.
+  static func counts(
+    of states: [PersistedActionState], in context: ManagedObjectContext
+  ) throws -> [PersistedActionState: Int] {
     var counts: [PersistedActionState: Int] = [:]
-    for state in PersistedActionState.allCases {
+    for state in states {
       let count = try context.count(for: FetchRequest(PersistedActionRecord.self).filter { $0.state == state.rawValue })
       if count > 0 { counts[state] = count }
     }

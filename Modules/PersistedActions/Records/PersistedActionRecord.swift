@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 
 /// The record of an enqueued action.
-final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRecord {
+final class PersistedActionRecord: ManagedObject, DeclaredEntity, DiscardedOnCollision {
   struct Properties: EntityProperties {
     static let table = Properties()
     let identifier = AttributeKey<UUID>("identifier")
@@ -183,5 +183,5 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, JoiningEqualRe
     set { self[Properties.table.scheduleText] = newValue }
   }
 
-  var joinsEqualRecord: Bool { activeKey != nil }
+  var isDiscardedOnCollision: Bool { activeKey != nil }
 }

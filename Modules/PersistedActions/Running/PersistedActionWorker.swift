@@ -12,7 +12,8 @@ import Synchronization
 /// await worker.stop(.drain, within: .seconds(20))
 /// ```
 ///
-/// A worker waits for signals of saves and for the next due date, and does no work in between. One worker claims each
+/// A worker waits for signals of saves and for the next due date, which it reads again every minute. While other
+/// workers have claims, it also observes their heartbeats. Otherwise it does no work in between. One worker claims each
 /// action, and sends heartbeats while it has actions. When the heartbeats stop, another worker takes the actions over
 /// and runs them again; the first worker can no longer complete them.
 ///
@@ -22,13 +23,30 @@ public final class PersistedActionWorker: Sendable {
   private let lifecycle = Mutex(Lifecycle())
 
   private struct Lifecycle {
-    var isStarted = false
+    /// The number of the present start; `nil` for a stopped worker.
+    var start: Int?
+    /// The number of starts so far.
+    var startCount = 0
     var listeners: [Task<Void, Never>] = []
+    /// The latest stop, which may still run.
+    var stop: Task<Void, Never>?
 
-    /// Takes the listeners, which the caller cancels; `nil` for a stopped worker.
-    mutating func end() -> [Task<Void, Never>]? {
-      guard isStarted else { return nil }
-      defer { self = Lifecycle() }
+    /// Begins a start, unless the worker is started.
+    ///
+    /// - Returns: The number of the start; `nil` for a started worker.
+    mutating func begin() -> Int? {
+      guard start == nil else { return nil }
+      startCount += 1
+      start = startCount
+      return startCount
+    }
+
+    /// Ends a start.
+    ///
+    /// - Returns: The listeners, which the caller cancels.
+    mutating func end(_ number: Int) -> [Task<Void, Never>] {
+      guard start == number else { return [] }
+      defer { (start, listeners) = (nil, []) }
       return listeners
     }
   }
@@ -36,7 +54,8 @@ public final class PersistedActionWorker: Sendable {
   /// Makes a worker, which neither reads nor runs anything before ``start()`` or ``runDueActions()``.
   ///
   /// - Parameters:
-  ///   - container: The container, or the `Connect`, whose stores have the actions. Retained until the worker is released.
+  ///   - container: The container, or the `Connect`, whose stores have the actions. Retained until the worker is
+  ///     released.
   ///   - actions: The types of the actions that the worker can run.
   ///   - schedules: The schedules whose records the worker inserts and updates when it starts.
   ///   - options: The limits.
@@ -66,20 +85,20 @@ public final class PersistedActionWorker: Sendable {
   /// Starts the worker: inserts and updates the records of its schedules, and runs due actions from now on. Does
   /// nothing for a started worker.
   ///
-  /// - Throws: Errors of the store. The worker is stopped then.
+  /// - Throws: ``ErrorCode/illegalState`` during a stop and during ``runDueActions()``; errors of the store, after
+  ///   which the worker is stopped.
   public func start() async throws {
-    let isFirst = lifecycle.withLock { lifecycle in
-      guard !lifecycle.isStarted else { return false }
-      lifecycle.isStarted = true
+    let begun = lifecycle.withLock { lifecycle -> Int? in
+      guard let number = lifecycle.begin() else { return nil }
       // In one step with the start: a stop during the start finds the listeners.
       lifecycle.listeners = makeListeners()
-      return true
+      return number
     }
-    guard isFirst else { return }
+    guard let number = begun else { return }
     do {
-      try await engine.start()
+      try await engine.start(number) { lifecycle.withLock { $0.start == number } }
     } catch {
-      for listener in lifecycle.withLock({ $0.end() }) ?? [] { listener.cancel() }
+      for listener in lifecycle.withLock({ $0.end(number) }) { listener.cancel() }
       throw error
     }
   }
@@ -96,27 +115,52 @@ public final class PersistedActionWorker: Sendable {
     ]
   }
 
-  /// Stops the worker. Claimed actions without an attempt wait for other workers. Does nothing for a stopped worker.
+  /// Stops the worker. Claimed actions without an attempt wait for other workers. Does nothing for a stopped worker. A
+  /// call during a stop waits for the end of that stop, and its mode and time limit hold for that stop too.
   ///
   /// Waits for the running actions, also for an action that ignores its cancellation. If the store cannot save their
-  /// ends, the stop completes nevertheless; other workers run the actions again after their leases have expired.
+  /// ends, the stop completes nevertheless; other workers run the actions again after their leases have expired. A
+  /// cancellation of the task changes nothing.
   ///
   /// - Parameters:
   ///   - mode: The treatment of running actions.
   ///   - limit: The time after which a draining stop cancels the running actions and hands them back; `nil` for no
   ///     limit.
   public func stop(_ mode: PersistedActionStop = .drain, within limit: Duration? = nil) async {
-    guard let listeners = lifecycle.withLock({ $0.end() }) else { return }
-    // A user can still cancel an action while the stop drains it, so the listeners end last.
-    await engine.stop(mode, within: limit)
-    for listener in listeners { listener.cancel() }
+    let (number, task) = lifecycle.withLock { lifecycle -> (Int, Task<Void, Never>?) in
+      // A refused start during a stop is later than the start that the stop ends.
+      guard let number = lifecycle.start else { return (lifecycle.startCount, lifecycle.stop) }
+      let listeners = lifecycle.end(number)
+      let formerStop = lifecycle.stop
+      // A task of its own, because a cancelled task saves nothing, and could not hand actions back.
+      let stop = Task { [engine] in
+        // The start is refused while the former stop still runs.
+        await formerStop?.value
+        await engine.stop(ofStart: number)
+        // A user can still cancel an action while the stop drains it, so the listeners end last.
+        for listener in listeners { listener.cancel() }
+      }
+      lifecycle.stop = stop
+      return (number, stop)
+    }
+    guard let stop = task else { return }
+    if mode == .handBack { await engine.handBackRunning(throughStart: number) }
+    let deadline = limit.map { limit in
+      Task { [engine] in
+        try await engine.clock.sleep(limit)
+        await engine.handBackRunning(throughStart: number)
+      }
+    }
+    await stop.value
+    deadline?.cancel()
   }
 
   /// Runs the due actions, and actions that these enqueue, until no action is due. For tests, for command lines, and
   /// for the short time that a system grants a program in the background.
   ///
   /// - Returns: The number of attempts.
-  /// - Throws: ``ErrorCode/illegalState`` for a started worker; errors of the store.
+  /// - Throws: ``ErrorCode/illegalState`` for a started worker, during a stop, and during another call; errors of the
+  ///   store.
   @discardableResult
   public func runDueActions() async throws -> Int { try await engine.runDueActions() }
 

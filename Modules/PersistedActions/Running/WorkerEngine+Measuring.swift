@@ -4,6 +4,9 @@ import CoherenceCore
 
 extension WorkerEngine {
   private static let measuringInterval = Duration.seconds(10)
+  /// The reported states. An idle worker measures after each action, so that it does not count the succeeded and
+  /// cancelled actions, of which the store may retain any number.
+  private static let measuredStates: [PersistedActionState] = [.scheduled, .waiting, .running, .parked]
 
   /// Reports the numbers if the worker has no claimed action.
   func measureWhenIdle() async {
@@ -22,8 +25,9 @@ extension WorkerEngine {
     guard coordinator.isObserved else { return }
     lastMeasurement = clock.elapsed()
     // The next round reports a failure of the store.
-    guard let counts = try? await repository.inContext({ try PersistedActionRecord.counts(in: $0) }) else { return }
-    for state in [PersistedActionState.scheduled, .waiting, .running, .parked] {
+    let counts = try? await repository.inContext { try PersistedActionRecord.counts(of: Self.measuredStates, in: $0) }
+    guard let counts else { return }
+    for state in Self.measuredStates {
       coordinator.report(StackGauge("persistedActions", state: state.rawValue, counts[state] ?? 0))
     }
   }

@@ -73,7 +73,7 @@ extension WorkerEngine {
   /// Runs an attempt.
   private nonisolated func run(_ action: RunningAction) async -> FinishedAttempt {
     let (claim, context) = (action.claim, action.context)
-    // The record of a cancelled run waits for the next date of its schedule, whatever the outcome.
+    // The record of a cancelled run waits for the next date of its schedule after every outcome.
     if claim.isCancelRequested { return FinishedAttempt(claim: claim, context: context, end: .outcome(.handedBack)) }
     func unbegun(_ text: String) -> FinishedAttempt {
       FinishedAttempt(claim: claim, context: context, end: .outcome(.parked(text: text)))

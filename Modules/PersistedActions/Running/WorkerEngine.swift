@@ -32,6 +32,13 @@ actor WorkerEngine {
   let logger: Logger
 
   var phase = Phase.stopped
+  /// The number of the start that has set the phase `started`.
+  private var startNumber = 0
+  /// The number of the latest start whose stop hands the running actions back, as the stops of earlier starts do.
+  private var handedBackStart = 0
+  /// Whether a stop has handed back the claimed actions without an attempt, and waits for the running actions. Before,
+  /// no running action is cancelled, because a claimed action would begin in its slot.
+  private var isDraining = false
   var pacing: ClaimPacing
   /// The claimed actions that wait for a slot, in reverse order.
   var buffer: [ActionClaim] = []
@@ -79,20 +86,28 @@ actor WorkerEngine {
   // MARK: Starting and stopping
 
   /// Starts the worker; see ``PersistedActionWorker/start()``.
-  func start() async throws {
+  ///
+  /// - Parameters:
+  ///   - number: The number of the start.
+  ///   - isWanted: Whether no stop has ended the start. An actor may run a later call first, and a stop that runs
+  ///     before its start finds nothing to stop.
+  func start(_ number: Int, if isWanted: @Sendable () -> Bool) async throws {
+    guard isWanted() else { return }
     guard phase == .stopped else {
       throw CoherenceError(.illegalState, "The worker is running due actions, or is stopping; start it afterwards.")
     }
     phase = .started
+    startNumber = number
     do {
       try await ensureSchedules()
       try await repository.beat(at: clock.date())
     } catch {
-      phase = .stopped
+      // `stop` may have begun, and another start may have followed.
+      if phase == .started, startNumber == number { phase = .stopped }
       throw error
     }
-    // `stop` may have begun and ended during these two saves.
-    guard phase == .started else { return }
+    // `stop` may have begun and ended during these two saves, and another start may have followed.
+    guard phase == .started, startNumber == number, isWanted() else { return }
     allWaitingClaimed = false
     let wakes = wakeSignal.wakes
     wakeSignal.send()
@@ -109,9 +124,12 @@ actor WorkerEngine {
     }
   }
 
-  /// Stops the worker; see ``PersistedActionWorker/stop(_:within:)``. Does nothing in any phase but `started`.
-  func stop(_ mode: PersistedActionStop, within limit: Duration?) async {
-    guard phase == .started else { return }
+  /// Stops the worker, and lets the running actions run to their end unless ``handBackRunning(throughStart:)`` is
+  /// called; see ``PersistedActionWorker/stop(_:within:)``. Does nothing in any phase but `started`.
+  ///
+  /// - Parameter number: The number of the start to end. A later start stays.
+  func stop(ofStart number: Int) async {
+    guard phase == .started, startNumber == number else { return }
     phase = .stopping
     timer?.cancel()
     timer = nil
@@ -120,15 +138,10 @@ actor WorkerEngine {
     await loop?.value
     loop = nil
     await handBackBuffer()
-    if mode == .handBack { handBackRunning() }
-    let deadline = limit.map { limit in
-      Task { [clock] in
-        try await clock.sleep(limit)
-        self.handBackRunning()
-      }
-    }
+    isDraining = true
+    if handedBackStart >= number { handBackRunning() }
     await untilIdle()
-    deadline?.cancel()
+    isDraining = false
     await endBeating()
     phase = .stopped
   }
@@ -138,7 +151,7 @@ actor WorkerEngine {
     beating?.cancel()
     beating = nil
     do {
-      try await repository.removeWorker()
+      try await uncancelled { try await $0.removeWorker() }
     } catch {
       log("The record of a worker could not be deleted; other workers delete it.", error)
     }
@@ -155,11 +168,27 @@ actor WorkerEngine {
   func handBack(_ claims: [ActionClaim]) async {
     guard !claims.isEmpty else { return }
     let attempts = claims.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }
+    let date = clock.date()
     do {
-      publish(try await repository.finish(attempts, at: clock.date()))
+      publish(try await uncancelled { try await $0.finish(attempts, at: date) })
     } catch {
       log("Claimed actions could not be handed back; other workers run them after their lease.", error)
     }
+  }
+
+  /// Changes the store for a caller whose task may be cancelled, in a task of its own: a context performs no block in a
+  /// cancelled task. Claims left in the store would wait until the end of their leases, and count as attempts.
+  private nonisolated func uncancelled<T: Sendable>(
+    _ change: @escaping @Sendable (WorkerRepository) async throws -> T
+  ) async throws -> T {
+    try await Task { [repository] in try await change(repository) }.value
+  }
+
+  /// Has the stops of a start and of the earlier starts hand the running actions back, also a stop that has not begun
+  /// yet.
+  func handBackRunning(throughStart number: Int) {
+    handedBackStart = max(handedBackStart, number)
+    if isDraining, startNumber <= number { handBackRunning() }
   }
 
   /// Cancels the running actions. An action that then ends with an error is handed back.

@@ -11,7 +11,8 @@ public enum PersistedActionEvent: Sendable, Hashable {
   case willRetry(PersistedActionHandle, attempt: Int, error: String, date: Date)
   /// The action waits for the date without a failure: the action was postponed, or its worker has handed it back.
   case rescheduled(PersistedActionHandle, date: Date)
-  /// The action has finished, and the store has its state. The text of a failure has no values of records.
+  /// The action has finished, and the store has saved its state, or deleted its record if the retention keeps no
+  /// succeeded actions. The text of a failure has no values of records.
   case finished(PersistedActionHandle, PersistedActionState, error: String?)
   /// The action of a worker without heartbeats waits for another attempt.
   case rescued(PersistedActionHandle)
@@ -46,8 +47,8 @@ extension PersistedActionEvent: ConnectWorkEvent {
 
 /// The counts of a ``PersistedActionWorker`` since it was made.
 public struct PersistedActionStatistics: Sendable, Hashable {
-  /// The number of reads of the store for due actions and for the claims of stopped workers. An idle worker reads
-  /// nothing.
+  /// The number of reads of the store for due actions and for the claims of stopped workers. A worker without scheduled
+  /// actions, and without claims of other workers to observe, reads only after signals.
   public internal(set) var looks = 0
   /// The number of claims, each of one queue in one transaction. Claims that found no waiting action count too.
   public internal(set) var claims = 0
@@ -55,8 +56,9 @@ public struct PersistedActionStatistics: Sendable, Hashable {
   public internal(set) var claimedActions = 0
   /// The number of started attempts.
   public internal(set) var attempts = 0
-  /// The number of transactions that saved the ends of attempts.
+  /// The number of transactions that saved groups of the ends of attempts. The single saves of a refused group, and the
+  /// completions that actions commit themselves, do not count.
   public internal(set) var saves = 0
-  /// The number of heartbeats.
+  /// The number of heartbeats while the worker had actions. The heartbeat of the start does not count.
   public internal(set) var beats = 0
 }

@@ -3,6 +3,9 @@ public import Foundation
 /// Identifies an enqueued action in any process. A program may store the handle for later.
 ///
 /// A handle with a unique key may stand for an equal action of another save, which the handle's action was joined to.
+/// The store does not know which actions were joined: without a record of its own, the handle stands for the latest
+/// action with the same name and key, also after the deletion of its own action. ``PersistedActions/action(_:)`` returns
+/// that action, and only ``PersistedActions/delete(_:)`` requires the handle of its own.
 public struct PersistedActionHandle: Codable, Sendable, Hashable {
   /// The identifier, chosen when the action was enqueued.
   public let id: UUID

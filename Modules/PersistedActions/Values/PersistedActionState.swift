@@ -6,7 +6,8 @@
 ///     └─── retry later ───┴─── worker stopped ───┘
 /// ```
 public enum PersistedActionState: String, Codable, Sendable, Hashable, CaseIterable {
-  /// The action has a date in the future: it was enqueued for later, or waits between two attempts.
+  /// The action waits for a date: it was enqueued for later, waits between two attempts, was postponed, or is the next
+  /// run of a schedule. A worker moves the action to the state ``waiting`` after the date.
   case scheduled
   /// The action runs as soon as a worker is free.
   case waiting
@@ -16,8 +17,9 @@ public enum PersistedActionState: String, Codable, Sendable, Hashable, CaseItera
   case succeeded
   /// The action was cancelled.
   case canceled
-  /// The action runs again only after ``PersistedActions/retry(_:)``. It has no attempts left, its error is final, its
-  /// payload cannot be decoded, or the worker does not know its name.
+  /// The action runs again only after ``PersistedActions/retry(_:)``. It has no attempts left, its error is final, it
+  /// has parked itself, its payload cannot be decoded, the worker does not know its name, or the store has refused its
+  /// end.
   case parked
 
   /// Whether the action has finished, so that no worker runs it again by itself.

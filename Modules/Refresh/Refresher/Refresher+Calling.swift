@@ -9,10 +9,11 @@ extension Refresher {
   ///
   /// - Parameters:
   ///   - onlyIfStale: Whether the call begins an attempt only for stale records, and only after the delay of a failure.
+  ///     Records count as stale when the process of the last attempt has died.
   /// - Returns: The status after the attempt, or the present status if `onlyIfStale` has prevented an attempt.
-  /// - Throws: The error of the attempt, whose text is also in the status; ``ErrorCode/refreshInProgress`` when another
-  ///   process refreshes the scope; ``ErrorCode/invalidRefresh`` for a scope without a registration; errors of the
-  ///   store.
+  /// - Throws: The error of the attempt, whose text is also in the status, unless the attempt was cancelled or another
+  ///   attempt has taken over; ``ErrorCode/refreshInProgress`` when another process refreshes the scope;
+  ///   ``ErrorCode/invalidRefresh`` for a scope without a registration; errors of the store.
   @discardableResult
   public func refresh(
     _ type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil, onlyIfStale: Bool = false

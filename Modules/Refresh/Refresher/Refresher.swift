@@ -21,7 +21,7 @@ import Synchronization
 /// - when the refresher starts and the records are stale,
 /// - at the dates of its schedule,
 /// - after a fetch of stale records, which itself returns the stored records at once,
-/// - and when the ``Connectivity`` is online again.
+/// - and when the ``Connectivity`` is online again and the records are stale or the last attempt failed.
 ///
 /// A failed attempt is repeated after a delay that grows with each failure. A read refreshes a single record when the
 /// program calls it.
@@ -44,8 +44,8 @@ public final class Refresher: Sendable {
   /// - Parameters:
   ///   - connect: The Connect whose stores have the records, of a model with
   ///     `ManagedObjectModel.addingRefreshStatus()`.
-  ///   - connectivity: The state of the network. While it is offline, no automatic attempt begins. The refresher
-  ///     reports to it each attempt that finds the server unavailable.
+  ///   - connectivity: The state of the network. While it is offline, no automatic attempt begins. While it is
+  ///     online, the refresher reports to it each attempt that finds the server unavailable.
   ///   - options: The common settings.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity of the statuses.
   public init(
@@ -95,9 +95,13 @@ public final class Refresher: Sendable {
     }
   }
 
-  /// Ends the automatic attempts, cancels running attempts, and waits for their end. The stores keep the statuses.
+  /// Ends the automatic attempts, cancels running attempts, and waits for their end, also for an attempt that ignores
+  /// its cancellation. A call by an attempt waits for no attempt. The stores keep the statuses.
   public func stop() async {
-    for scope in endAutomaticAttempts() { await scope.stop() }
+    let scopes = endAutomaticAttempts()
+    // Before the first wait, because an attempt may wait for the attempt of another scope.
+    for scope in scopes { await scope.cancel() }
+    for scope in scopes { await scope.stop() }
   }
 
   /// Prevents further automatic attempts.
@@ -118,7 +122,8 @@ public final class Refresher: Sendable {
   }
 
   /// Whether automatic attempts may begin; `true` by default. Setting `false` does not cancel running attempts. Setting
-  /// `true` refreshes stale scopes. Calls of ``refresh(_:entityName:scope:onlyIfStale:)`` are always allowed.
+  /// `true` refreshes the stale lists of a started refresher. Calls of
+  /// ``refresh(_:entityName:scope:onlyIfStale:)`` are always allowed.
   public var isEnabled: Bool {
     get { stack.isEnabled }
     set {

@@ -25,13 +25,14 @@ struct RefreshAction: AsyncEntityAction {
 }
 
 extension RefreshAction {
-  /// Runs the action and waits for its end. Cancelling the task cancels the action. Observers of the stack see the run
-  /// as an operation.
+  /// Runs the action and waits for its end. Cancelling the task cancels the action, and does not end the wait: the
+  /// attempt has its lease until it changes no more records. Observers of the stack see the run as an operation.
   func run(in connect: any Connect & ActionManager) async throws {
     try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
       let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))
       try await withTaskCancellationHandler {
-        try await handle.value
+        // In a task of its own, because a cancellation would end the wait before the action has ended.
+        try await Task { try await handle.value }.value
       } onCancel: {
         handle.cancel()
       }

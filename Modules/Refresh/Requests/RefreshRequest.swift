@@ -14,7 +14,8 @@ public struct RefreshRequest: Sendable {
   public let reason: RefreshReason
   /// The beginning of the last successful attempt.
   public let lastSyncTime: Date?
-  /// The position after the last stored page of changes; `nil` for the first page.
+  /// The position after the last page of changes that was stored before the call of the refresh's closure; `nil` for
+  /// the first page. A merge in the closure does not change it.
   public internal(set) var cursor: String?
   let store: CursorStore
 }

@@ -30,7 +30,7 @@ actor ScopeRefresher {
   private var timer: Task<Void, Never>?
   /// The date of the next automatic attempt, which the end of the last attempt has set.
   private var dueDate: Date?
-  /// The number of failures to read or save the status since the last success.
+  /// The number of failures to read or save the status since the end of an attempt was saved.
   private var storeFailureCount = 0
   /// The count of attached and detached stores when an attempt began last, or was put off.
   private var storeChangeCount = 0
@@ -53,13 +53,20 @@ actor ScopeRefresher {
     trigger(.start)
   }
 
-  /// Ends the automatic attempts, cancels a running attempt, and waits for its end.
-  func stop() async {
+  /// Ends the automatic attempts, and cancels a running attempt.
+  func cancel() {
     isStarted = false
     missedReason = nil
     timer?.cancel()
     timer = nil
     current?.cancel()
+  }
+
+  /// Ends the automatic attempts, cancels a running attempt, and waits for its end. A call by an attempt does not wait,
+  /// because the running attempt may be the caller, or may wait for the caller.
+  func stop() async {
+    cancel()
+    if let caller = AnyActionHandle.current, caller.action is RefreshAction, caller.state != .finished { return }
     _ = await current?.result
   }
 
@@ -70,7 +77,7 @@ actor ScopeRefresher {
     guard stack.allowsAttempts,
       throttle.beginCheck(at: stack.now, storeChangeCount: stack.storeChangeCount)
     else { return }
-    Task { await self.trigger(.staleFetch) }
+    Task.detached { await self.trigger(.staleFetch) }
   }
 
   /// Begins an automatic attempt, unless the scope has a running attempt, the refresher is stopped or disabled, or the
@@ -92,7 +99,7 @@ actor ScopeRefresher {
     }
     let reason = missedReason ?? reason
     missedReason = nil
-    _ = begin(reason)
+    _ = begin(reason, isAwaited: false)
   }
 
   /// Begins the attempt that a suspension of the Connect or a running attempt has prevented, if any.
@@ -108,7 +115,7 @@ actor ScopeRefresher {
   func refresh(onlyIfStale: Bool) async throws -> RefreshStatus {
     while true {
       let isOwn = current == nil
-      let outcome = try await (current ?? begin(onlyIfStale ? .start : .request)).value
+      let outcome = try await (current ?? begin(onlyIfStale ? .start : .request, isAwaited: true)).value
       switch outcome {
       case .refreshed(let status): return status
       case .unneeded(let status?) where isOwn && onlyIfStale: return status
@@ -128,20 +135,32 @@ actor ScopeRefresher {
 
   // MARK: One attempt
 
-  /// Starts the task of an attempt. Afterwards the task sets the timer, and begins a missed attempt.
-  private func begin(_ reason: RefreshReason) -> Task<Outcome, any Error> {
-    let task = Task {
-      defer {
-        current = nil
-        // The timer is set after `current` is reset. A timer for a past date fires at once, and has no effect during an
-        // attempt.
-        setTimer(to: dueDate)
-        resume()
-      }
-      return try await attempt(reason)
+  /// Starts the task of an attempt.
+  ///
+  /// - Parameter isAwaited: Whether the caller waits for the attempt. Only such an attempt has the task-local values of
+  ///   the caller: an action that waits for itself is detected by them. An action whose fetch begins an attempt does
+  ///   not wait for it, and the attempt runs in the queue behind the action.
+  private func begin(_ reason: RefreshReason, isAwaited: Bool) -> Task<Outcome, any Error> {
+    let task: Task<Outcome, any Error>
+    if isAwaited {
+      task = Task { try await self.run(reason) }
+    } else {
+      task = Task.detached { try await self.run(reason) }
     }
     current = task
     return task
+  }
+
+  /// Makes an attempt. Afterwards sets the timer, and begins a missed attempt.
+  private func run(_ reason: RefreshReason) async throws -> Outcome {
+    defer {
+      current = nil
+      // The timer is set after `current` is reset. A timer for a past date fires at once, and has no effect during an
+      // attempt.
+      setTimer(to: dueDate)
+      resume()
+    }
+    return try await attempt(reason)
   }
 
   /// Claims the lease of the scope and makes an attempt, if the status allows one.
@@ -271,14 +290,15 @@ actor ScopeRefresher {
     timer = nil
     guard isStarted, let date else { return }
     let clock = stack.options.clock
-    timer = Task { [weak self] in
+    timer = Task.detached { [weak self] in
       do { try await clock.wait(until: date) } catch { return }
       await self?.trigger(.schedule)
     }
   }
 }
 
-/// A failure that the status in the store has recorded.
+/// The failure of an attempt, as opposed to a failure to read or save the status. The store has recorded it, unless the
+/// attempt was cancelled or another attempt has taken over.
 private struct AttemptFailure: Error {
   let underlying: any Error
 }

@@ -49,13 +49,14 @@ struct DueRule: Sendable {
     return .wait(until: nil)
   }
 
-  /// Whether the last success is older than the staleness interval, or in the future.
+  /// Whether the last success is older than the staleness interval, or in the future, or missing.
   func isStale(_ status: RefreshStatus) -> Bool {
     guard let time = status.lastSyncTime, time <= now + Self.clockDifference else { return true }
     return time + stalenessInterval / .seconds(1) <= now
   }
 
-  /// Whether a date of the schedule has passed since the last attempt, or the last attempt is in the future.
+  /// Whether the scope has a schedule of which a date has passed since the last attempt. An attempt in the future and a
+  /// missing attempt count as long ago.
   private func isScheduled(_ status: RefreshStatus) -> Bool {
     guard let schedule else { return false }
     guard let last = status.lastAttemptTime, last <= now + Self.clockDifference else { return true }

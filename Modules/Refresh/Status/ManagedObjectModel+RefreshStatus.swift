@@ -16,7 +16,7 @@ extension EntityDescription {
 
   /// The time after which data of the entity is stale, from the value for `stalenessSetting` in `userInfo`. An entity
   /// without the value inherits the value of its nearest ancestor. `nil` without a value, and for any text but a
-  /// positive number of seconds.
+  /// positive number of seconds below 10¹².
   public var stalenessInterval: Duration? {
     guard let text = userInfo[Self.stalenessSetting] else { return superentity?.stalenessInterval }
     guard let seconds = Double(text), seconds > 0, seconds < 1e12 else { return nil }

@@ -43,7 +43,7 @@ public struct RefreshStatus: Sendable, Hashable {
   public let lastAttemptTime: Date?
   /// The number of failed attempts since the last success.
   public let failureCount: Int
-  /// After a failure, the earliest date of the next automatic attempt.
+  /// After a failure, the earliest date of the next automatic attempt, unless the connectivity is online again before.
   public let nextAttemptTime: Date?
   /// The position after the last stored page of changes; see `DeltaPage`.
   public let cursor: String?

@@ -199,8 +199,8 @@ extension CoherenceError {
   /// Whether a save of the refresher is tried again at once after a number of saves.
   ///
   /// After a lost race to another writer, the next save usually succeeds. After a broken connection at most two more
-  /// saves follow, because the next one replaces the connection. The refresher's back-off waits for a server that is
-  /// down.
+  /// saves follow, because the next save replaces the connection. For an unavailable server, the refresher has its
+  /// back-off.
   func isRetriedAtOnce(after saveCount: Int, of limit: Int) -> Bool {
     switch code {
     case .versionConflict, .uniquenessViolated, .storeBusy: saveCount < limit

@@ -49,7 +49,7 @@ extension GenericPersistentContainer {
           + "attached stores only.")
     }
     var failure: (any Error)?
-    for store in stores {
+    for (index, store) in stores.enumerated() where !stores[..<index].contains(where: { $0 === store }) {
       // An error does not end the loop: with half of the stores detached, the result would be neither the requested state
       // nor the previous one.
       do { try detach(persistentStore: store) } catch { failure = failure ?? error }

@@ -43,7 +43,8 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   /// Makes a container without stores.
   ///
   /// - Parameters:
-  ///   - name: The name of the container, with which the names of its stores' files begin.
+  ///   - name: The name of the container, with which the names of its stores' files begin unless a configuration names
+  ///     the file.
   ///   - model: The model of all stores.
   ///   - storeLocation: The directory of stores attached without a directory; by default ``defaultStoreLocation()``.
   ///   - asyncErrorBlock: Called on a serial queue of its own with errors of work without a waiting caller, after they were

@@ -1,10 +1,11 @@
 import CoherenceCore
+import Logging
 
 extension PersistentContainer {
   /// Runs a block in a background context of its own, without blocking the caller.
   ///
-  /// The block has to save its changes; unsaved changes are lost at its end. The result is `Sendable`: identifiers and
-  /// values, not objects.
+  /// The block has to save its changes: unsaved changes are lost at its end, with a warning in the log unless the block
+  /// throws or the task is cancelled. The result is `Sendable`: identifiers and values, not objects.
   ///
   /// - Parameter body: Called once, in the context.
   /// - Returns: The result of the block.
@@ -13,7 +14,13 @@ extension PersistentContainer {
     _ body: @escaping @Sendable (BackgroundContext) throws -> T
   ) async throws -> T {
     let context = newBackgroundContext()
-    return try await context.perform { try body(context) }
+    let logger = persistentStoreCoordinator.logger
+    return try await context.perform {
+      let result = try body(context)
+      // A cancelled task gets no warning: its end was requested before it could save.
+      if !Task.isCancelled { context.noteUnsavedChanges(in: logger) }
+      return result
+    }
   }
 
   /// Starts a block in a background context of its own and returns at once.
@@ -21,7 +28,8 @@ extension PersistentContainer {
   /// The completion has no default, so that `performBackgroundTask { … }` always means the asynchronous form.
   ///
   /// - Parameters:
-  ///   - body: Called once, in the context. Unsaved changes are lost at its end.
+  ///   - body: Called once, in the context. Unsaved changes are lost at its end, with a warning in the log unless the
+  ///     block throws.
   ///   - completion: Called in the context after the block, with `nil` or the error of the block. Without a completion, the
   ///     container's error handler receives the error.
   public func performBackgroundTask(
@@ -29,9 +37,24 @@ extension PersistentContainer {
     completion: (@Sendable ((any Error)?) -> Void)?
   ) {
     let context = newBackgroundContext()
+    let logger = persistentStoreCoordinator.logger
     context.perform(onError: completion ?? errorHandler) {
       try body(context)
+      context.noteUnsavedChanges(in: logger)
       completion?(nil)
     }
+  }
+}
+
+extension BackgroundContext {
+  /// Logs the unsaved changes of a task that has ended without an error. The task's context is released, so that nothing
+  /// else would tell of the loss.
+  fileprivate final func noteUnsavedChanges(in logger: Logger) {
+    guard hasUnsavedRecords else { return }
+    logger.warning(
+      """
+      A background task has ended with changes in its context that it has not saved, and they are lost. Call `save()` in \
+      the task, or `rollback()` where the changes are not wanted.
+      """)
   }
 }

@@ -7,8 +7,8 @@ extension PersistentContainer {
   ///
   /// ```swift
   /// try await container.performBackgroundTask(retrying: .lostRaces) { context, attempt in
-  ///   let account = try context.existingObject(with: id) as? Account
-  ///   account?.balance -= 10
+  ///   let account = try context.existingObject(with: id, as: Account.self)
+  ///   account.balance -= 10
   /// }
   /// ```
   ///
@@ -21,14 +21,16 @@ extension PersistentContainer {
   /// - a race lost to another writer: ``ErrorCode/versionConflict`` and ``ErrorCode/recordVanished``;
   /// - the first ``ErrorCode/uniquenessViolated`` or ``ErrorCode/danglingReference`` of the task, which a lost race may
   ///   have caused. A second violation counts as an error of the block itself;
-  /// - every ``CoherenceError`` with ``CoherenceError/isRetryable`` set: serialization failures, deadlocks and locks
-  ///   (``ErrorCode/storeBusy``), no free connection, and a connection that broke before the commit was sent;
+  /// - every other ``CoherenceError`` with ``CoherenceError/isRetryable`` set, apart from the exceptions below:
+  ///   serialization failures, deadlocks and locks (``ErrorCode/storeBusy``), no free connection, and a connection that
+  ///   broke before the commit was sent;
   /// - ``ErrorCode/objectUnavailable`` with one of these errors as its ``CoherenceError/underlying`` error.
   ///
-  /// **No attempt follows** any other error, for example ``ErrorCode/partialSave``, a refused validation or delete, a
-  /// cancellation, or an error other than a ``CoherenceError``. No attempt follows after a possible write either: the
-  /// error's ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or the failed attempt's context has
-  /// committed a save, a batch request or a claim of the block. Nothing is therefore written twice.
+  /// **No attempt follows** any other error, for example an error other than a ``CoherenceError``. No attempt follows
+  /// ``ErrorCode/partialSave``, a refused validation or delete, or a cancellation, even with
+  /// ``CoherenceError/isRetryable`` set. No attempt follows after a possible write either: the error's
+  /// ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or the failed attempt's context has committed a save,
+  /// a batch request or a claim of the block. Nothing is therefore written twice.
   ///
   /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change
   /// such as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.

@@ -8,7 +8,7 @@ public protocol PersistentContainer: AnyObject, Sendable {
   /// The default directory of stores. The directory is created when a store needs it.
   static func defaultStoreLocation() -> URL
 
-  /// The container's name, with which the names of its stores' files begin.
+  /// The container's name, with which the names of its stores' files begin unless a configuration names the file.
   var name: String { get }
   /// The directory of stores attached without a directory.
   var storeLocation: URL { get }
@@ -49,7 +49,8 @@ public protocol PersistentContainer: AnyObject, Sendable {
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here.
   func detach(persistentStore: any PersistentStore) throws
 
-  /// Closes several stores. When one of them is not attached here, none is closed.
+  /// Closes several stores. When one of them is not attached here, none is closed. A store that is passed twice counts
+  /// once.
   ///
   /// - Throws: ``ErrorCode/storeDetached``; otherwise the first error of closing a store. The other stores are closed
   ///   nevertheless.

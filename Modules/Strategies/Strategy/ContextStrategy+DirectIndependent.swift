@@ -9,8 +9,8 @@ extension ContextStrategy {
   /// background ──┘
   /// ```
   ///
-  /// Objects that the view has loaded keep their values until `viewContext.refreshAll()`. Objects that a fetch loads for the
-  /// first time have the values of the stores.
+  /// Objects that the view has loaded keep their values until the view refreshes them, for example by
+  /// `viewContext.refreshAll()`. Objects that a fetch loads for the first time have the values of the stores.
   public final class DirectIndependent: ContextStrategy, ContextStrategyType {
     public let viewContext: ManagedObjectContext
 

@@ -24,7 +24,7 @@ extension ContextStrategy {
     public func newBackgroundContext<T: BackgroundContext>() -> T {
       let context = T(concurrencyType: .privateQueue)
       context.parent = viewContext
-      context.savesThroughParent = true
+      context.savesPastParent = true
       return context
     }
   }

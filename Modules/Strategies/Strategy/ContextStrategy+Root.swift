@@ -7,7 +7,7 @@ extension ContextStrategy {
     let root = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     root.name = "root"
     let view = ManagedObjectContext(concurrencyType: .mainQueue, parent: root)
-    view.savesThroughParent = true
+    view.savesPastParent = true
     return view
   }
 }

@@ -27,6 +27,17 @@ struct ConnectFaultTests {
     }
   }
 
+  /// An action that saves when a script lets it continue.
+  private func lateSave(after script: MockScript) -> ClosureAction<ConnectEntity1> {
+    ClosureAction(ConnectEntity1.self) { context in
+      try script.run()
+      try context.performAndWait {
+        context.insert(ConnectEntity1.make(1, "late"))
+        try context.save()
+      }
+    }
+  }
+
   // MARK: Stores
 
   @Test func `fault: a failed attach of several stores leaves some attached`() throws {
@@ -81,14 +92,7 @@ struct ConnectFaultTests {
     try connect.attachPersistentStore(for: StoreConfiguration(type: .sqlite))
     try await connect.start()
     let script = MockScript(waits: true, ignoresCancel: true)
-    let running = try connect.execute(
-      ClosureAction(ConnectEntity1.self) { context in
-        try script.run()
-        try context.performAndWait {
-          context.insert(ConnectEntity1.make(1, "late"))
-          try context.save()
-        }
-      })
+    let running = try connect.execute(lateSave(after: script))
     let waiting = try connect.execute(save(2))
     await script.untilBegun()
     async let stopping: Void = connect.stop()
@@ -104,14 +108,7 @@ struct ConnectFaultTests {
     let store = try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
     try await connect.start()
     let script = MockScript(waits: true, ignoresCancel: true)
-    let running = try connect.execute(
-      ClosureAction(ConnectEntity1.self) { context in
-        try script.run()
-        try context.performAndWait {
-          context.insert(ConnectEntity1.make(1, "late"))
-          try context.save()
-        }
-      })
+    let running = try connect.execute(lateSave(after: script))
     let waiting = try connect.execute(save(2))
     await script.untilBegun()
     async let detaching: Void = connect.detach(persistentStore: store)

@@ -153,4 +153,32 @@ struct KeyUpgradeTests {
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }
   }
+
+  @Test(arguments: Backend.availableSQL)
+  func `duplicates of a declared constraint are no duplicate keys, although a sibling entity has such a key`(
+    backend: Backend
+  ) throws {
+    let directory = TemporaryDirectory()
+    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    func open(isUnique: Bool) throws -> Container {
+      let model = try ManagedObjectModel(name: "Items") {
+        Entity("Item") { Attribute("code", .string) }
+        Entity("Book", parent: "Item", uniqueness: isUnique ? [["code"]] : [])
+        Entity("Film", parent: "Item", userInfo: isUnique ? [EntityDescription.keySetting: "code"] : [:])
+      }
+      let container = Container(name: "Items", managedObjectModel: model, storeLocation: directory.url)
+      try container.attachPersistentStore(for: configuration)
+      return container
+    }
+    let container = try open(isUnique: false)
+    let context = container.newBackgroundContext()
+    try context.performAndWait {
+      for _ in 0..<2 { try context.insertNewObject(forEntityName: "Book").setValue("a", for: "code") }
+      try context.save()
+    }
+    try container.detach(persistentStores: container.persistentStoreCoordinator.persistentStores)
+    let error = #expect(throws: CoherenceError.self) { _ = try open(isUnique: true) }
+    #expect(error?.code == .incompatibleModel)
+    #expect(error?.duplicateKeys.map(\.entityName) == ["Book"])
+  }
 }

@@ -144,6 +144,29 @@ struct MergeLinkTests {
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `the links of a record that the condition protects need no destination`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge([MergeRecord(["name": "rock"])], into: "Genre")
+    try stack.merge([album(1, ["genres": .many(["rock"])]), album(2, [:])], into: "Album")
+    let condition = try FetchPredicate(format: "number > 1")
+    for links: [String: MergeLink] in [["artist": .one(4711)], ["genres": .many(["rock", "jazz"])]] {
+      let page = [album(1, links), album(2, ["genres": .many(["rock"])])]
+      let result = try stack.merge(page, into: "Album", if: condition)
+      #expect(result.updated + result.unchanged == 1 && result.skipped == 1)
+      #expect(try genres(stack) == [1: ["rock"], 2: ["rock"]])
+      // Other records, new and stored ones, need their destinations.
+      for refused in [page, [album(3, links)]] {
+        #expect {
+          try stack.merge(refused, into: "Album", options: MergeOptions(mode: .upsertOnly))
+        } throws: {
+          ErrorCode.objectNotFound ~= $0
+        }
+      }
+    }
+    #expect(try stack.versions(of: "Album").count == 2)
+  }
+
   @Test func `an ignored relationship is kept in existing records, and set in new ones`() throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge(["jazz", "rock"].map { MergeRecord(["name": $0]) }, into: "Genre")

@@ -29,8 +29,9 @@ struct ActionQueueTests {
 
   /// The running actions that block an action; `nil` for an action with another blocker or none.
   private func lanes(blocking action: Item, in queue: ActionQueue<Item>) -> Set<ObjectIdentifier>? {
-    guard case .lanes(let running) = queue.blocker(of: action) else { return nil }
-    return Set(running.map { ObjectIdentifier($0) })
+    let blockers = queue.blockers(of: action)
+    guard blockers.condition == nil, !blockers.running.isEmpty else { return nil }
+    return Set(blockers.running.map { ObjectIdentifier($0) })
   }
 
   @Test func `an action behind a long action begins in an idle lane, even if short actions preceded the long one`()
@@ -79,7 +80,7 @@ struct ActionQueueTests {
     queue.enqueue(running)
     await running.script.untilBegun()
     queue.hold(held, for: .slot)
-    guard case .condition(.slot) = queue.blocker(of: held) else {
+    guard queue.blockers(of: held).condition == .slot else {
       Issue.record("The blocker is not the condition.")
       return running.script.release()
     }

@@ -21,10 +21,13 @@ struct AgreementStack {
     try merge(Self.page(titles))
   }
 
-  private init(_ directory: TemporaryDirectory, _ configuration: StoreConfiguration) throws {
+  private init(
+    _ directory: TemporaryDirectory, _ configuration: StoreConfiguration, _ later: ManagedObjectModel? = nil
+  ) throws {
     self.directory = directory
     self.configuration = configuration
-    connect = GenericConnect(name: "Tasks", managedObjectModel: try Self.model.get(), storeLocation: directory.url)
+    let model = try later ?? Self.model.get()
+    connect = GenericConnect(name: "Tasks", managedObjectModel: model, storeLocation: directory.url)
     try connect.attachPersistentStore(for: configuration)
     outbox = try Outbox(connect, entities: ["Task"])
     try connect.start()
@@ -32,6 +35,24 @@ struct AgreementStack {
 
   /// A second stack on the same store, such as the stack of a restarted program or of another program.
   func another() throws -> AgreementStack { try AgreementStack(directory, configuration) }
+
+  /// A second stack on the same store: the stack of the next version of the program, which renames the titles of tasks
+  /// to headings.
+  func renamingTitles() throws -> AgreementStack {
+    let heading = Attribute("heading", .string, default: "", formerNames: ["title"])
+    return try AgreementStack(directory, configuration, try Self.tasks(title: heading))
+  }
+
+  /// A second stack on the same store: the stack of the next version of the program, in which titles are numbers.
+  func numberingTitles() throws -> AgreementStack {
+    let number = Attribute(
+      "title", .int64, default: Int64(0),
+      converting: { old in
+        guard case .string(let text) = old, let number = Int64(text) else { return .null }
+        return .int(number)
+      })
+    return try AgreementStack(directory, configuration, try Self.tasks(title: number))
+  }
 
   /// The configuration of a program with a smaller model.
   var partialConfiguration: StoreConfiguration {
@@ -43,11 +64,13 @@ struct AgreementStack {
   /// The metadata of the store.
   func metadata() throws -> StoreMetadata? { try connect.persistentStoreCoordinator.persistentStores.first?.metadata() }
 
-  private static let model = Result {
+  private static let model = Result { try AgreementStack.tasks(title: Attribute("title", .string, default: "")) }
+
+  private static func tasks(title: Attribute) throws -> ManagedObjectModel {
     try ManagedObjectModel {
       Entity("Task", userInfo: ["uniquenessAttributes": "id"]) {
         Attribute("id", .int64, default: Int64(0))
-        Attribute("title", .string, default: "")
+        title
         Attribute("note", .string, optional: true)
         Attribute("version", .int64, default: Int64(0), userInfo: [Outbox.serverAssignedSetting: "true"])
         Relationship("labels", toMany: "Label", inverse: "tasks")

@@ -72,6 +72,14 @@ struct ConflictTests {
     #expect(try await counts.next() == 0)
   }
 
+  @Test(.timeLimit(.minutes(15))) func `the stream of conflict counts ends with the coordinator`() async throws {
+    var stack: AgreementStack? = try AgreementStack(.inMemory)
+    var counts = try #require(stack?.outbox.conflictCounts()).makeAsyncIterator()
+    #expect(try await counts.next() == 0)
+    stack = nil
+    #expect(try await counts.next() == nil)
+  }
+
   // MARK: Both sides changed the record
 
   @Test(arguments: Backend.available)
@@ -107,6 +115,46 @@ struct ConflictTests {
     #expect(try await stack.entries().isEmpty)
     #expect(try await stack.outbox.conflictCount() == 0)
     #expect(try stack.merge(AgreementStack.page([1: "new"]), .conflict).unchanged == 1)
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `a conflict over a renamed property has the new name, and keeping the server's values drops the edit`(
+    backend: Backend
+  ) async throws {
+    let stack = try await bothChanged(backend).0.renamingTitles()
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    #expect(conflict.properties.map(\.name) == ["heading"])
+    #expect(conflict.properties.map(\.base) == [.string("old")])
+    #expect(conflict.properties.map(\.local) == [.string("edited")])
+    #expect(conflict.properties.map(\.server) == [.string("new")])
+    try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try stack.values("heading") == [1: "new", 2: "new"])
+    #expect(try await stack.outbox.entries().isEmpty)
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `keeping the edit of a renamed property replaces the base of its entry by the server's value`(
+    backend: Backend
+  ) async throws {
+    let stack = try await bothChanged(backend).0.renamingTitles()
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    let change = try #require(try await stack.outbox.entries().first?["heading"])
+    #expect(change.base == .value(.string("new")) && change.value == .value(.string("edited")))
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `an edit of an attribute with another type since a migration is in no conflict with its own base`(
+    backend: Backend
+  ) async throws {
+    let old = try AgreementStack(backend, titles: [1: "1"])
+    try old.set("2", of: 1)
+    let stack = try old.numberingTitles()
+    let result = try stack.merge([MergeRecord(["id": 1, "title": 1])], .conflict)
+    #expect(result.pendingConflicts == 0 && result.keptEdits == 1)
+    #expect(try await stack.outbox.conflictCount() == 0)
+    let change = try #require(try await stack.outbox.entries().first?["title"])
+    #expect(change == OutboxChange("title", base: .value(.int(1)), value: .value(.int(2))))
   }
 
   @Test(arguments: Backend.available)

@@ -173,6 +173,7 @@ struct ServerAssignedTests {
       try stack.outbox.forward("Task") { handlers in
         handlers.update { request in
           versions.withLock { $0.append(request.assigned["version"]) }
+          #expect(request.base["version"] == nil)
           return request.assigned["version"] == .int(7) ? .accepted : .conflict(["title": "theirs", "version": 7])
         }
       }
@@ -218,6 +219,117 @@ struct ServerAssignedTests {
       }
       await stack.outbox.stop()
       #expect(versions.withLock { $0 } == [.int(3), .int(7)])
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a deletion refused for server-assigned values alone is sent again under every policy`(
+    backend: Backend
+  ) async throws {
+    for policy in [ForwardConflictPolicy.park, .acceptServer, .sendAgain] {
+      let stack = try stack(backend)
+      let versions = Mutex<[AttributeValue?]>([])
+      try stack.outbox.forward("Task") { handlers in
+        handlers.delete { request in
+          versions.withLock { $0.append(request.assigned["version"]) }
+          if request.assigned["version"] == .int(7) { return .accepted }
+          return .conflict(["title": "old", "note": nil, "version": 7])
+        }
+      }
+      try stack.delete(1)
+      try stack.outbox.start(ForwardOptions(conflictPolicy: policy))
+      #expect(try await stack.outbox.flush() == 0)
+      await stack.outbox.stop()
+      #expect(versions.withLock { $0 } == [.int(3), .int(7)])
+      #expect(try await stack.outbox.conflictCount() == 0)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a deletion refused without the values of all properties is in conflict over the missing ones`(
+    backend: Backend
+  ) async throws {
+    let stack = try stack(backend)
+    try stack.outbox.forward("Task") { handlers in
+      handlers.delete { request in
+        let isCurrent = request.assigned["version"] == .int(7)
+        return isCurrent ? .accepted : .conflict(["title": "old", "version": 7])
+      }
+    }
+    try stack.delete(1)
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 1)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    #expect(conflict.kind == .deletedLocally && conflict.properties.map(\.name) == ["note"])
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
+  enum Decision: CaseIterable {
+    /// The edit is parked with its conflict.
+    case park
+    /// The edit is sent again, and accepted.
+    case sendAgain
+  }
+
+  @Test(arguments: Backend.available, Decision.allCases)
+  func `a page requested before a conflict was reported restores no former value, and decides over no edit`(
+    backend: Backend, decision: Decision
+  ) async throws {
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      let stack = try stack(backend)
+      try stack.outbox.forward("Task") { handlers in
+        handlers.update { request in
+          let isCurrent = request.assigned["version"] == .int(7)
+          return isCurrent ? .accepted : .conflict(["title": "theirs", "version": 7])
+        }
+      }
+      let slow = stack.connect.newActionContext()
+      try stack.set("edited", of: 1)
+      try stack.outbox.start(ForwardOptions(conflictPolicy: decision == .park ? .park : .sendAgain))
+      #expect(try await stack.outbox.flush() == (decision == .park ? 1 : 0))
+      await stack.outbox.stop()
+      let result = try slow.merge(
+        records: [MergeRecord(["id": 1, "title": "former", "version": 3])],
+        for: try stack.connect.managedObjectModel.entity(named: "Task"),
+        options: MergeOptions(pendingEdits: policy))
+      #expect(result.pendingConflicts == 0)
+      #expect(try version(stack) == 7)
+      guard decision == .park else { continue }
+      #expect(try stack.titles() == [1: "edited"])
+      #expect(try await stack.outbox.conflicts().first?.properties.map(\.server) == [.string("theirs")])
+      #expect(try await stack.entries() == [.update("old", to: "edited", .parked)])
+      // A page requested after the reply is merged as usual.
+      try stack.merge(Self.page("theirs", version: 8), policy)
+      #expect(try version(stack) == 8)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page requested before a conflict was reported does not replace the server's values that the user kept`(
+    backend: Backend
+  ) async throws {
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      let stack = try stack(backend)
+      try stack.outbox.forward("Task") { handlers in
+        handlers.update { _ in
+          return ForwardAnswer.conflict(["title": "theirs", "version": 7])
+        }
+      }
+      let slow = stack.connect.newActionContext()
+      try stack.set("edited", of: 1)
+      try stack.outbox.start()
+      #expect(try await stack.outbox.flush() == 1)
+      await stack.outbox.stop()
+      let conflict = try #require(try await stack.outbox.conflicts().first)
+      try await stack.outbox.resolve(conflict.id, keeping: .server)
+      let result = try slow.merge(
+        records: Self.page("old", version: 3), for: try stack.connect.managedObjectModel.entity(named: "Task"),
+        options: MergeOptions(pendingEdits: policy))
+      #expect(result.keptEdits == 1 && result.pendingConflicts == 0)
+      #expect(try stack.titles() == [1: "theirs"])
+      #expect(try version(stack) == 7)
     }
   }
 

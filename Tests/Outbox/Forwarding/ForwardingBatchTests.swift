@@ -48,6 +48,35 @@ struct ForwardingBatchTests {
     #expect(try stack.ids() == ["A": "x", "B": "s1", "C": "local-C"])
   }
 
+  @Test(arguments: Backend.available)
+  func `the answers of a batch search for copies of their records together`(_ backend: Backend) async throws {
+    let (stack, sizes) = try stack(backend, limit: 20)
+    let titles = (0..<9).map { "N\($0)" }
+    for title in titles { try stack.insertNote(title) }
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
+    #expect(try await stack.forwardAll() == 0)
+    let fetches = operations.count(of: StackOperation(.fetch, Note.entityName))
+    #expect(fetches <= sizes.all.count, "\(fetches) \(sizes.all)")
+    let ids = try stack.ids()
+    #expect(ids.count == 12 && ids.values.allSatisfy { $0.hasPrefix("s") })
+  }
+
+  @Test(arguments: Backend.available)
+  func `a batch with a copy of one record replaces the copy`(_ backend: Backend) async throws {
+    let (stack, sizes) = try stack(backend, limit: 20)
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: stack.outbox.coordinator)
+    context.recordsChanges = false
+    try context.performAndWait {
+      let copy = try Note(context: context)
+      (copy.id, copy.title) = ("s2", "the copy of B")
+      try context.save()
+    }
+    #expect(try await stack.forwardAll() == 0)
+    #expect(sizes.all == [3])
+    #expect(try stack.ids() == ["A": "s1", "B": "s2", "C": "s3"])
+  }
+
   @Test func `all edits of a batch are sent again after an error of the handler`() async throws {
     let (stack, sizes) = try stack(.inMemory, limit: 10)
     try stack.outbox.forward(Note.entityName) { [server = stack.server] handlers in

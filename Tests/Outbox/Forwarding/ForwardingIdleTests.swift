@@ -1,6 +1,5 @@
 import CoherenceCore
 import CoherenceOutbox
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,7 +9,7 @@ struct ForwardingIdleTests {
   @Test(arguments: Backend.available)
   func `an idle forwarder neither reads nor saves while time passes`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
-    let operations = OperationCount()
+    let operations = OperationLog()
     stack.outbox.coordinator.observer = operations
     try stack.outbox.start(stack.options())
     try stack.insertNote("A")
@@ -35,7 +34,7 @@ struct ForwardingIdleTests {
     _ backend: Backend
   ) async throws {
     let stack = try NoteStack(backend)
-    let operations = OperationCount()
+    let operations = OperationLog()
     stack.outbox.coordinator.observer = operations
     try stack.outbox.start(stack.options(concurrency: 4, lookahead: 8))
     #expect(try await stack.outbox.flush() == 0)
@@ -56,25 +55,5 @@ struct ForwardingIdleTests {
     // Each edit has four saves: by the user, to make the entry, for the claim, and for the acknowledgement.
     #expect(operations.count(.save) - saves == 4 * edits)
     await stack.outbox.stop()
-  }
-}
-
-/// Counts the reads and saves of a stack.
-private final class OperationCount: StackObserver {
-  private let numbers = Mutex<[StackOperation.Kind: Int]>([:])
-
-  func count(_ kind: StackOperation.Kind) -> Int { numbers.withLock { $0[kind, default: 0] } }
-
-  func began(_ operation: StackOperation) -> any StackObservation {
-    numbers.withLock { $0[operation.kind, default: 0] += 1 }
-    return Observation()
-  }
-
-  func scope() -> (any StackScope)? { nil }
-
-  private struct Observation: StackObservation {
-    func ended(_ outcome: StackOutcome) {}
-    func run<T>(_ body: () throws -> T) rethrows -> T { try body() }
-    func run<T>(_ body: () async throws -> T) async rethrows -> T { try await body() }
   }
 }

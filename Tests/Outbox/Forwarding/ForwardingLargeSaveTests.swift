@@ -1,6 +1,5 @@
 import CoherenceCore
 import CoherenceOutbox
-import Synchronization
 import TestSupport
 import Testing
 
@@ -43,31 +42,11 @@ struct ForwardingLargeSaveTests {
   func `the number of read rows grows with the number of requests`(_ backend: Backend) async throws {
     let stack = try NoteStack(backend)
     try fill(stack)
-    let rows = FetchedRows()
-    stack.outbox.coordinator.observer = rows
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
     #expect(try await stack.forwardAll(stack.options(concurrency: 4, lookahead: 8)) == 0)
     // Some twenty searches read the entries that are left, 800 on average, and each request reads its entries and its
     // record several times. A search for each eight requests would read 160,000 rows.
-    #expect(rows.count < 60_000)
-  }
-}
-
-/// Counts the rows that fetches return.
-private final class FetchedRows: StackObserver {
-  private let number = Mutex(0)
-
-  var count: Int { number.withLock { $0 } }
-
-  func began(_ operation: StackOperation) -> any StackObservation { Observation(rows: self) }
-  func scope() -> (any StackScope)? { nil }
-
-  private struct Observation: StackObservation {
-    let rows: FetchedRows
-
-    func ended(_ outcome: StackOutcome) {
-      rows.number.withLock { $0 += outcome.records["fetched", default: 0] }
-    }
-    func run<T>(_ body: () throws -> T) rethrows -> T { try body() }
-    func run<T>(_ body: () async throws -> T) async rethrows -> T { try await body() }
+    #expect(operations.records("fetched", of: .fetch).reduce(0, +) < 60_000)
   }
 }

@@ -2,28 +2,9 @@ import CoherenceActions
 import CoherenceCore
 import CoherenceOutbox
 import Foundation
-import Synchronization
+import TestActionSupport
 import TestSupport
 import Testing
-
-/// A connectivity that counts the reports of failures, and that a report can take offline, as a probe without a reply
-/// does.
-private final class ReportedConnectivity: Connectivity {
-  let state = ManualConnectivity()
-  private let goesOffline: Bool
-  private let count = Mutex(0)
-
-  init(goesOffline: Bool) { self.goesOffline = goesOffline }
-
-  var isOnline: Bool { state.isOnline }
-  var changes: AsyncStream<Bool> { state.changes }
-  var reportCount: Int { count.withLock { $0 } }
-
-  func noteFailure() {
-    count.withLock { $0 += 1 }
-    if goesOffline { state.isOnline = false }
-  }
-}
 
 // The network, the policy, and other programs.
 

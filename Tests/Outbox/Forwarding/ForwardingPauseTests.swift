@@ -128,6 +128,23 @@ struct ForwardingPauseTests {
     await #expect { try await stack.outbox.flush() } throws: { ErrorCode.illegalState ~= $0 }
   }
 
+  @Test func `cancelling a flush ends the flush, and the outbox continues to send`() async throws {
+    let stack = try NoteStack()
+    let gate = try await stack.startHeld(sending: "A", "B")
+    // An immediate task runs up to its first suspension, in which it waits for the forwarder.
+    let flush = Task.immediateDetached { try await stack.outbox.flush() }
+    flush.cancel()
+    await #expect(throws: CancellationError.self) { try await flush.value }
+    let late = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await stack.outbox.flush()
+    }
+    await #expect(throws: CancellationError.self) { try await late.value }
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+  }
+
   @Test func `an idle outbox runs no timer`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")

@@ -110,6 +110,21 @@ struct OutboxPlanTests {
     #expect(plan.steps.first?.identity == ["a": .int(2)])
   }
 
+  @Test func `the members that thousands of entries add and remove are sent once each, in order`() {
+    let count: Int64 = 3_000
+    let added = (1...count).reversed().enumerated().map { index, key in
+      SampleEntries.entry(
+        .update, Int64(index + 1), members: [OutboxMembers("tags", added: [SampleEntries.item(key)])])
+    }
+    let removed = (1...count).filter { $0.isMultiple(of: 3) }.map { key in
+      SampleEntries.entry(
+        .update, count + key, members: [OutboxMembers("tags", removed: [SampleEntries.item(key)])])
+    }
+    let members = OutboxPlan(entries: added + removed).steps.map(\.members)
+    let remaining = (1...count).filter { !$0.isMultiple(of: 3) }.map { SampleEntries.item($0) }
+    #expect(members == [[OutboxMembers("tags", added: remaining)]])
+  }
+
   @Test func `members added and removed again are not sent`() throws {
     let (one, two, three) = (SampleEntries.item(1), SampleEntries.item(2), SampleEntries.item(3))
     let plan = OutboxPlan(entries: [

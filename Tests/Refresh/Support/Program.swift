@@ -39,6 +39,7 @@ struct Place {
         Attribute("id", .int64)
         Attribute("title", .string, default: "")
       }
+      Entity("Genre", uniqueness: [["name"]]) { Attribute("name", .string) }
       Entity("Note") { Attribute("text", .string, default: "") }
     }
   }

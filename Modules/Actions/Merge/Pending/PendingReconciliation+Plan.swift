@@ -276,6 +276,8 @@ extension PendingReconciliation {
       case .existing(let id): values[slot] = .value(.reference(id))
       case .new: values[slot] = .newRecord
       case .deleted: values[slot] = nil
+      // The condition protects the record. No stored record equals the missing one.
+      case nil where !link.keys.isEmpty: values[slot] = .newRecord
       case nil: values[slot] = .value(.null)
       }
     }

@@ -107,7 +107,7 @@ final class PendingReconciliation {
   func deletedKeys(of destination: MergeDestination) throws -> Set<[AttributeValue]> {
     let entity = destination.relationship.destination
     if let keys = deletedKeys[entity.name] { return keys }
-    if entity === layout.entity, destination.hasKey(of: layout) { return Set(pendingDeletions.keys.map(\.values)) }
+    if entity === layout.entity, destination.mayBeInput(of: layout) { return Set(pendingDeletions.keys.map(\.values)) }
     var keys: Set<[AttributeValue]> = []
     if source.covers(entity) {
       let names = destination.keyAttributes.map(\.name)

@@ -15,7 +15,7 @@ struct LinkConsistency {
       guard let inverse = relationship.inverse else { continue }
       let destination = try MergeDestination(of: relationship)
       if !inverse.isToMany { try refuseSharedMembers(of: relationship, destination) }
-      if linked.contains(inverse), !layout.ignores(inverse), destination.hasKey(of: layout) {
+      if linked.contains(inverse), !layout.ignores(inverse), destination.mayBeInput(of: layout) {
         try checkInverse(inverse, of: relationship)
       }
     }

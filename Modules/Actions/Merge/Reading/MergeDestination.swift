@@ -30,8 +30,8 @@ struct MergeDestination {
     return MergeKey(values: try zip(keyAttributes, key.values).map { try $0.type.checked($1) })
   }
 
-  /// Whether records of a merge's input may be destinations, found by the same key.
-  func hasKey(of layout: MergeLayout) -> Bool {
+  /// Whether destinations may be records of a merge's own input: these have the entity, and are found by the same key.
+  func mayBeInput(of layout: MergeLayout) -> Bool {
     layout.entity.isKind(of: relationship.destination) && layout.keys.map(\.slot) == keyAttributes.map(\.slot)
   }
 

@@ -2,7 +2,8 @@ import CoherenceCore
 import CoherenceReconciliation
 
 /// The destinations of the links in a merge's input: existing records by identifier, records that the merge inserts by
-/// their index in the input, and records with a pending deletion, which links leave out.
+/// their index in the input, and records with a pending deletion, which links leave out. Links may lead to missing
+/// records as long as no record with such a link is written.
 struct MergeTargets {
   /// The destination of a link.
   enum Target: Hashable {
@@ -21,6 +22,9 @@ struct MergeTargets {
   /// Whether a link leads to a record with a pending deletion.
   private(set) var hasDeletedTargets = false
 
+  /// The keys without a record, by relationship; empty for relationships without such keys.
+  private var missingKeys: [RelationshipDescription: Set<MergeKey>] = [:]
+
   /// Targets of input without links.
   init() {}
 
@@ -30,8 +34,8 @@ struct MergeTargets {
   ///   - links: The keys of the links, by relationship.
   ///   - inputByKey: The input of the merge, whose records may be destinations too.
   ///   - pending: The pending edits, deletions of destinations among them.
-  /// - Throws: ``ErrorCode/objectNotFound`` for a key without a record; ``ErrorCode/invalidMergeKey`` for a key that does
-  ///   not fit the destination, and for a destination without a key.
+  /// - Throws: ``ErrorCode/invalidMergeKey`` for a key that does not fit the destination, and for a destination without a
+  ///   key.
   init(
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
     inputByKey: InputIndex, pending: PendingReconciliation?
@@ -44,7 +48,7 @@ struct MergeTargets {
       try context.storedRows(of: relationship.destination, by: destination.keyAttributes)
         .compare(KeyColumns(finder.missing, width: slots.count), with: finder)
       var found = finder.ids.mapValues(Target.existing)
-      let mayBeInput = destination.hasKey(of: layout)
+      let mayBeInput = destination.mayBeInput(of: layout)
       let deletedKeys = finder.missing.isEmpty ? [] : try pending?.deletedKeys(of: destination) ?? []
       for key in finder.missing {
         if deletedKeys.contains(key) {
@@ -52,15 +56,36 @@ struct MergeTargets {
           hasDeletedTargets = true
           continue
         }
-        guard mayBeInput, let index = try inputByKey.index(of: key) else { throw destination.missingTargetError }
+        guard mayBeInput, let index = try inputByKey.index(of: key) else { continue }
         found[key] = .new(index)
         insertedTargets.insert(index)
       }
-      targets[relationship] = checked.compactMapValues { found[$0] }
+      let targets = checked.compactMapValues { found[$0] }
+      self.targets[relationship] = targets
+      if targets.count < checked.count { missingKeys[relationship] = keys.subtracting(targets.keys) }
     }
   }
 
-  /// The destination of a key.
+  /// Whether a link leads to a missing record.
+  func isMissing(_ link: MergeLink, of relationship: RelationshipDescription) -> Bool {
+    guard !missingKeys.isEmpty, let missing = missingKeys[relationship] else { return false }
+    return link.keys.contains(where: missing.contains)
+  }
+
+  /// Refuses links of records to be written that lead to missing records.
+  ///
+  /// - Parameter indexes: The indexes of the input records to be written.
+  /// - Throws: ``ErrorCode/objectNotFound``.
+  func refuseMissing(in input: any MergeInput, at indexes: [Int]) throws {
+    guard !missingKeys.isEmpty else { return }
+    for index in indexes {
+      for (relationship, link) in try input.links(index) where isMissing(link, of: relationship) {
+        throw try MergeDestination(of: relationship).missingTargetError
+      }
+    }
+  }
+
+  /// The destination of a key; `nil` for a missing record.
   func target(_ key: MergeKey, of relationship: RelationshipDescription) -> Target? { targets[relationship]?[key] }
 
   /// Whether a link leads to a record of the input that the merge inserts.
