@@ -11,9 +11,11 @@
 /// }
 /// ```
 ///
-/// The macro finds entities by the types of variables: entities, optionals of them, collections, sets and dictionaries
-/// of them, lists of optionals, lists of lists, wrappers, and optionals and collections of wrappers. Variables of other
-/// types are ignored.
+/// The macro finds entities by the types of variables:
+/// - an entity, a collection or a set of entities, a wrapper, a collection of wrappers, or the optional of one of these
+/// - a dictionary with entities, or with collections of entities, as values
+/// - a list of optionals of entities, or a list of lists of entities
+///
 /// Properties with entities that the macro cannot follow do not compile:
 /// - a constant (`let`) with an entity, a wrapper, or a collection of these, with an optional of these, with a dictionary of
 ///   entities or of collections of entities, or with a list of lists or of optionals of entities
@@ -21,8 +23,8 @@
 /// - a variable with a collection of entities without replaceable elements, or with an optional of such a collection
 ///
 /// Mark such a property with ``NotNested()``, so that it stays as it was stored, or implement `nestedEntitiesKeyPaths`
-/// yourself instead of using the macro. In other types, such as a dictionary with entities as keys, the compiler does not
-/// find the entities: the property compiles, and is not followed.
+/// yourself instead of using the macro. In other types, such as a dictionary with entities as keys, neither the
+/// macro nor the compiler finds the entities: the property compiles, and is not followed.
 @attached(
   extension, conformances: Aggregate, names: named(nestedEntitiesKeyPaths), named(nestedPlaces),
   named(checkNestedPlaces))

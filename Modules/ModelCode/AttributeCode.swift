@@ -110,8 +110,8 @@ struct AttributeCode {
       ])
   }
 
-  /// The argument of `@Attribute` for a type that the variable's Swift type does not tell; warns where the model file
-  /// does not name the Swift type.
+  /// The argument of `@Attribute` for a type that does not follow from the variable's Swift type; warns where the
+  /// model file does not name the Swift type.
   private func kindOption(_ result: inout CodePart) -> [SourceLine.Argument] {
     if attribute.kind == .transformable {
       result.warnings.append(

@@ -20,7 +20,7 @@ public struct CodeFolder: Sendable {
   /// - Parameters:
   ///   - code: The sources.
   ///   - source: The name of the model file in the headers, by which files of several models differ.
-  ///   - force: Whether files without the header are replaced.
+  ///   - force: Whether files without the header are replaced, except for files that are written once.
   /// - Throws: `CoherenceError` with the code `inputOutput` when a file cannot be read or written. Files that come
   ///   before it are written then.
   public func write(_ code: GeneratedCode, source: String, force: Bool = false) throws -> CodeReport {

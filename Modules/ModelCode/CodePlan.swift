@@ -42,18 +42,17 @@ struct CodePlan {
 
   /// The name of the structure of a composite attribute; `nil` if the file does not declare the composite.
   func structureName(of attribute: ModelFile.Attribute, in owner: String) -> String? {
-    guard attribute.parts.isEmpty else { return owner + SwiftName.capitalized(attribute.name) }
-    return file.parts(of: attribute).flatMap { parts in
-      // An attribute that does not name its type has the parts of the type, by which the type is found.
-      let named = file.composites.first { $0.name == attribute.compositeName }
-      return (named ?? file.composites.first { $0.parts == parts })?.name
-    }
+    attribute.parts.isEmpty
+      ? file.compositeType(of: attribute)?.name : owner + SwiftName.capitalized(attribute.name)
   }
 
   /// The composites, each with the name of its structure: first the composite types in the file's order, then the
-  /// composites that attributes declare inline.
+  /// composites that parts of these types and attributes of entities declare inline.
   var structures: [(name: String, parts: [ModelFile.Attribute])] {
     var list = file.composites.map { (name: $0.name, parts: $0.parts) }
+    for composite in file.composites {
+      addInlineComposites(of: composite.parts, owner: composite.name, into: &list)
+    }
     for entity in file.entities {
       addInlineComposites(of: entity.attributes, owner: className(of: entity), into: &list)
     }
@@ -96,7 +95,7 @@ struct CodePlan {
   ///
   /// The compiler refuses a cycle of key paths between classes. Therefore the entity with more ancestors names the
   /// inverse, so that a key path leads in the direction of inheritance. With equally many ancestors, the entity whose
-  /// name is first in the alphabet does.
+  /// name is first in the alphabet does, and within one entity the relationship whose name is first.
   func namesInverse(_ relationship: ModelFile.Relationship, of entity: ModelFile.Entity) -> Bool {
     guard let inverse = relationship.inverse, let destination = entities[relationship.destination],
       let other = entityAndAncestors(of: destination).first(where: { $0.relationships.contains { $0.name == inverse } })

@@ -9,7 +9,8 @@ extension ModelCode {
   ///   - model: An `.xcdatamodeld` package, whose current version is read, or an `.xcdatamodel` package.
   ///   - folder: The folder for the sources, made if it is missing.
   ///   - options: The form of the classes.
-  ///   - force: Whether files without the header of generated files are replaced.
+  ///   - force: Whether files without the header of generated files are replaced, except for the classes of the program
+  ///     that the style ``CodeStyle/base`` writes once.
   /// - Throws: The errors of `ModelFile(contentsOf:)`, ``generate()`` and ``CodeFolder/write(_:source:force:)``.
   public static func write(
     model: URL, into folder: URL, options: CodeOptions = CodeOptions(), force: Bool = false

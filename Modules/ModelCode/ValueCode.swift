@@ -37,7 +37,7 @@ struct ValueCode {
     var isLiteral = true
   }
 
-  /// The expression for a text of the model file; `nil` if the text is no value of the kind.
+  /// The expression for a text of the model file; `nil` if the text is no finite value of the kind.
   func expression(_ text: String) -> Expression? {
     switch kind {
     case .int16: integer(text, in: Int64(Int16.min)...Int64(Int16.max))
@@ -78,8 +78,8 @@ struct ValueCode {
     return (number < 0 ? "-" : "") + groups.joined()
   }
 
-  /// Writes a decimal. The compiler reads a literal as a binary number, so a decimal without an exact binary number is
-  /// written by its digits.
+  /// Writes a decimal. The compiler reads a literal as a binary number and converts it to a decimal, so a decimal that
+  /// this conversion would change is written by its digits.
   private func decimal(_ text: String) -> Expression? {
     guard let value = ValueText.decimal(text) else { return nil }
     if let whole = Int64("\(value)"), whole.magnitude < 1 << 53 { return Expression(text: Self.grouped(whole)) }

@@ -19,9 +19,10 @@
 /// optional if its type is. Computed and static variables stay as they are, and so do the variables with
 /// ``Transient()``. A variable without a type annotation has the type of its literal, or of its call of an initialiser.
 ///
-/// A literal, or a case of an enumeration, is the model's default. Any other initial value, such as `.now` of a date,
-/// is evaluated for each new object, before `awakeFromInsert()`. The initial value of a codable or composite attribute
-/// is the model's default.
+/// A literal without interpolation is the model's default, and so is a named value of the property's type, such as a
+/// case of an enumeration. Any other initial value, and a named value of a date or a UUID such as `.now`, is evaluated
+/// for each new object, before `awakeFromInsert()`. The initial value of a codable or composite attribute is the model's
+/// default.
 ///
 /// The macro writes the accessors, the property table `Properties`, the structure `Snapshot`, `entityName`,
 /// `entityDeclaration`, `propertyNames`, and if needed `initializeDefaults` and `deletionHooks`, with the access level

@@ -8,8 +8,8 @@ struct ModelPlugin: BuildToolPlugin {
     guard let module = target as? any SourceModuleTarget else { return [] }
     let tool = try context.tool(named: "coherence-model-tool").url
     let models = Set(module.sourceFiles.compactMap { model(of: $0.url, in: module.directoryURL) })
-    let names = Dictionary(grouping: models) { $0.deletingPathExtension().lastPathComponent.lowercased() }
-    return try names.values.sorted { $0[0].path < $1[0].path }.map { same in
+    let modelsByName = Dictionary(grouping: models) { $0.deletingPathExtension().lastPathComponent.lowercased() }
+    return try modelsByName.values.sorted { $0[0].path < $1[0].path }.map { same in
       guard same.count == 1 else {
         let paths = same.map(\.path).sorted().joined(separator: "' and '")
         throw ModelPluginError(description: "The model files '\(paths)' have the same name; rename one of them.")

@@ -125,6 +125,45 @@ struct ExpansionTests {
     expectExpansion(of: Self.media, Self.mediaExpansion)
   }
 
+  @Test func `the property for a function with an optional result is the optional of the function`() {
+    expectExpansion(
+      of: """
+        @EntityWrapper enum Source {
+          case loader(() -> Book?)
+        }
+        """,
+      """
+      enum Source {
+        case loader(() -> Book?)
+      }
+
+      extension Source: CoherenceIdentityMap.EntityWrapper {
+        nonisolated func wrappedEntitiesKeyPaths<Root>(
+          relativeTo parent: WritableKeyPath<Root, Self>
+        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+          CoherenceMacros.NestedPlaces<Root>(
+            CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.loaderValue))
+          ).keyPaths
+        }
+
+        private nonisolated var loaderValue: Optional<() -> Book?> {
+          get {
+            if case .loader(let value) = self {
+              value
+            } else {
+              nil
+            }
+          }
+          set {
+            if case .loader = self, let newValue {
+              self = .loader(newValue)
+            }
+          }
+        }
+      }
+      """)
+  }
+
   private static let media = """
     @EntityWrapper enum Media {
       case book(Book), nothing

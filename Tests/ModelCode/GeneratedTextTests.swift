@@ -117,6 +117,28 @@ struct GeneratedTextTests {
     #expect(files["SongArea.swift"]?.contains("  public var x: Double\n  public var y: Float\n") == true)
   }
 
+  @Test func `an attribute has the structure of its composite type, although another type has the same parts`() throws {
+    let parts: [ModelFile.Attribute] = [.init("x", .double), .init("y", .double)]
+    let file = ModelFile(
+      name: "Music", entities: [.init("Track", attributes: [.init("work", .composite)])],
+      composites: [.init("Home", parts: parts), .init("Work", parts: parts)])
+    let code = try ModelCode(file, source: "Music.xcdatamodeld").generate()
+    let track = try #require(code.files.first { $0.name == "Track.swift" })
+    #expect(track.text.contains("var work: Work\n"))
+  }
+
+  @Test func `a composite that a composite type declares inline is a structure`() throws {
+    let origin = ModelFile.Attribute("origin", .composite, parts: [.init("x", .double)])
+    let file = ModelFile(
+      name: "Music", entities: [.init("Track", attributes: [.init("area", .composite, compositeName: "Area")])],
+      composites: [.init("Area", parts: [origin])])
+    let code = try ModelCode(file, source: "Music.xcdatamodeld").generate()
+    let area = try #require(code.files.first { $0.name == "Area.swift" })
+    #expect(area.text.contains("var origin: AreaOrigin\n"))
+    let inline = try #require(code.files.first { $0.name == "AreaOrigin.swift" })
+    #expect(inline.text.contains("struct AreaOrigin"))
+  }
+
   @Test func `the list of classes builds the model with its configurations`() throws {
     #expect(
       try files()["MusicModel.swift"] == header + #"""

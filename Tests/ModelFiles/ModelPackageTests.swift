@@ -110,6 +110,19 @@ struct ModelPackageTests {
     #expect { try file.write(to: directory.file("A.txt")) } throws: { ErrorCode.inputOutput ~= $0 }
   }
 
+  @Test func `a package with an invalid version is not written, not even in part`() throws {
+    let url = directory.file("Music.xcdatamodeld")
+    let former = try Self.file("<entity name=\"A\"></entity>")
+    let package = ModelPackage(
+      name: "Music", versions: [.init("One", former), .init("Two", former)], currentVersion: "Two")
+    try package.write(to: url)
+    var changed = package
+    changed.versions[0].file = try Self.file("<entity name=\"B\"></entity>")
+    changed.versions[1].file = ModelFile(entities: [.init("A", userInfo: ["key": "a\u{1}b"])])
+    #expect { try changed.write(to: url) } throws: { ErrorCode.invalidModel ~= $0 }
+    #expect(try ModelPackage(contentsOf: url) == package)
+  }
+
   @Test func `a container finds the file with its name among the resources of the program`() throws {
     let container = try GenericPersistentContainer<ContextStrategy.Mixed>(name: "ShelfModel")
     #expect(container.managedObjectModel.entities.map(\.name) == ["Shelf"])

@@ -10,7 +10,8 @@ import Foundation
 /// ```
 ///
 /// Entries have the names that you give, not the names of types, so that types can be renamed. Stamps are archived,
-/// tentative changes are not; see ``OptimisticChange``.
+/// tentative changes are not; see ``OptimisticChange``. The nested entities of an aggregate are archived as parts of its
+/// value, without stamps of their own: a restored aggregate stores them with its stamp.
 public struct EntityArchive: Codable, Sendable {
   /// One archived value.
   private struct Entry: Codable, Sendable {

@@ -38,12 +38,13 @@ func haveEqualBytes(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPo
 
 /// Compares values field by field, iteratively, because values can be nested too deeply for recursion.
 ///
-/// A value without fields is compared by its `==`. A value with a custom mirror may hide fields, so both its `==` and
-/// its mirror have to find the values identical. Values without a comparison differ.
+/// A value without fields is compared by its `==`. A value with a custom mirror may hide fields, so its `==`, if it has
+/// one, and its mirror have to find the values identical. Values without fields and without `==` differ, and so do two
+/// objects, whatever their `==` returns.
 func haveSameFields(_ first: Any, _ second: Any, _ differences: KnownDifferences? = nil) -> Bool {
   // A stack of the pairs to compare.
   var pending = [FieldPair(first, second, depth: 0)]
-  // The pairs that contain the current pair.
+  // The pairs that contain the current pair, and at the end the pair itself.
   var path: [FieldPair] = []
   while let pair = pending.popLast() {
     if differences != nil {

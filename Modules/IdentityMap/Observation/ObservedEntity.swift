@@ -5,7 +5,7 @@ import Synchronization
 /// tracks (a view, `withObservationTracking`, `Observations`) is notified of the next change.
 ///
 /// ```swift
-/// let user = store.find(named: .currentUser).observed()
+/// let user = store.find(named: .currentUser).observed(on: .main)
 /// Text(user.value?.name ?? "Guest")
 /// ```
 public final class ObservedEntity<T: Sendable>: Observable, Sendable {

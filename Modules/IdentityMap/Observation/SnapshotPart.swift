@@ -1,4 +1,5 @@
-/// A part of a snapshot; see ``EntityStore/snapshot(of:)``. A part names entities; the snapshot retains them.
+/// A part of a snapshot; see ``EntityStore/snapshot(of:)``. The snapshot retains the entities of the identifiers and
+/// aliases that its parts name.
 public struct SnapshotPart<Value: Sendable>: Sendable {
   /// Returns the node of the part in a store, and makes it if necessary. Under the lock; the caller retains the node.
   let node: @Sendable (StoreCore) -> ValueNode<Value>
@@ -32,7 +33,7 @@ extension SnapshotPart {
   }
 
   /// The entities of a type that satisfy a condition; see ``EntityStore/query(_:where:sort:)``. Like a query, the
-  /// part retains no entities. Mark a closure written in place: `.query(Post.self) { @Sendable in $0.isNew }`.
+  /// snapshot does not retain them. Mark a closure written in place: `.query(Post.self) { @Sendable in $0.isNew }`.
   public static func query<T: Identifiable & Sendable>(
     _ type: T.Type, where condition: @escaping @Sendable (T) -> Bool = { _ in true },
     sort order: (@Sendable (T, T) -> Bool)? = nil

@@ -18,7 +18,7 @@ extension EntityStore {
       let table = core.table(of: type)
       // Plain leaves have no lifetime, so a search has no expired entities to evict.
       guard let node = table.storesPlainLeaves ? table.node(id) : table.search(id) else { return false }
-      if let isChanged = try table.updateLeaf(node, stamp: modifiedAt, update) { return isChanged }
+      if let isStored = try table.updateLeaf(node, stamp: modifiedAt, update) { return isStored }
       return try table.update(node, stamp: modifiedAt, update)
     }
   }

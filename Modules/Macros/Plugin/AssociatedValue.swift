@@ -18,7 +18,8 @@ struct AssociatedValue {
 
   private var type: String { parameters[index].type.trimmedDescription }
 
-  private var isOptional: Bool { type.hasSuffix("?") || type.hasPrefix("Optional<") }
+  /// Whether the type is an optional. The type of a function with an optional result, `() -> Book?`, is none.
+  private var isOptional: Bool { parameters[index].type.is(OptionalTypeSyntax.self) || type.hasPrefix("Optional<") }
 
   /// The name of the property for the value.
   var property: String {

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// The reason why a macro cannot be expanded.
+/// The reason why a declaration does not fit a macro.
 enum MacroProblem: String, DiagnosticMessage {
   case aggregateIsNoStructure
   case enumIsNoAggregate

@@ -63,8 +63,8 @@ struct PropertyList {
     }
   }
 
-  /// Adds a problem for each stored variable inside of `#if` whose type may contain entities, because the macro cannot
-  /// know which clause is compiled.
+  /// Adds a problem for each declaration of stored variables inside of `#if` whose types may contain entities, because
+  /// the macro cannot know which clause is compiled.
   private mutating func reportVariables(in condition: IfConfigDeclSyntax) {
     for clause in condition.clauses {
       guard case .decls(let members) = clause.elements else { continue }
@@ -80,14 +80,14 @@ struct PropertyList {
 }
 
 extension PatternBindingSyntax {
-  /// Whether the declaration names a type of the standard library without entities in it.
+  /// Whether the declared type is one of the ``plainTypes``, or the optional of one.
   fileprivate var isPlain: Bool {
     guard let type = typeAnnotation?.type.trimmedDescription else { return false }
     return plainTypes.contains(type.hasSuffix("?") ? String(type.dropLast()) : type)
   }
 }
 
-/// The types without entities, which expansions skip so that they stay short.
+/// Frequent types without entities. Expansions skip variables of these types, so that they stay short.
 let plainTypes: Set<String> = [
   "Bool", "Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "Float", "Double",
   "String", "Character",

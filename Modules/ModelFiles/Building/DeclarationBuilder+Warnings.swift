@@ -23,7 +23,7 @@ extension DeclarationBuilder {
   /// Adds the warnings about an attribute and the parts that the file declares at it.
   mutating func report(_ attribute: ModelFile.Attribute, at path: String) {
     let title = "Attribute '\(path)'"
-    // The attribute that names the composite type has an effect, whatever its name is.
+    // The attribute that names the composite type has an effect under any name.
     let type = attribute.kind == .composite ? file.compositeType(of: attribute)?.name : nil
     report(attribute.otherAttributes.filter { $0.value != type }, attribute.otherElements, of: title)
     report(attribute.userInfoSource?.elements, of: title)

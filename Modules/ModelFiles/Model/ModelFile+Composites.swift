@@ -8,7 +8,7 @@ extension ModelFile {
 
   /// The composite type of an attribute. Editors differ in the XML attribute that names the type, so any XML attribute
   /// with the name of a type counts. Without one, the type has the name of the attribute.
-  func compositeType(of attribute: Attribute) -> Composite? {
+  package func compositeType(of attribute: Attribute) -> Composite? {
     guard attribute.parts.isEmpty else { return nil }
     if let name = attribute.compositeName { return composites.first { $0.name == name } }
     return composites.first { attribute.otherAttributes.values.contains($0.name) }

@@ -25,8 +25,8 @@ extension ManagedObjectModel {
   ///
   /// - Parameters:
   ///   - name: The name of the package, without the extension.
-  ///   - bundle: The bundle; `nil` for the resources of the program: of the main bundle, of the resource bundles beside
-  ///     it, and of the loaded bundles.
+  ///   - bundle: The bundle; `nil` for the resources of the program: directly in the main bundle, in the resource
+  ///     bundles beside it, and in the same places of the loaded bundles. The first place with the package counts.
   ///   - classes: The classes of the entities; those that the program registered by default.
   /// - Throws: As ``init(contentsOf:classes:)``; ``/CoherenceCore/ErrorCode/invalidModel`` when the resources have
   ///   several different packages of the name.

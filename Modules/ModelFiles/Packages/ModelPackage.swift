@@ -101,14 +101,17 @@ public struct ModelPackage: Sendable, Hashable {
   /// Writes the package: a directory with the extension `xcdatamodeld`, which Xcode opens. Other versions in the
   /// directory are left unchanged.
   ///
-  /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel`` for a text that XML cannot have;
+  /// - Throws: ``/CoherenceCore/ErrorCode/invalidModel`` for a text that XML cannot have, before any file is written;
   ///   ``/CoherenceCore/ErrorCode/inputOutput``.
   public func write(to url: URL) throws {
     let current = try currentName
     guard versions.contains(where: { $0.name == current }) else { throw missing("has no version '\(current)'") }
-    for version in versions {
+    // All texts are made before the first file is written: an invalid version must not leave a package of which a part
+    // is new.
+    let texts = try versions.map { (name: $0.name, text: try $0.file.checkedText()) }
+    for version in texts {
       try PackageFiles.write(
-        try version.file.checkedText(),
+        version.text,
         to: url.appendingPathComponent("\(version.name).xcdatamodel").appendingPathComponent("contents"))
     }
     try PackageFiles.write(CurrentVersion.text(current), to: url.appendingPathComponent(CurrentVersion.file))

@@ -17,10 +17,10 @@ struct ModelSearch {
     try only(Self.roots(of: bundle).flatMap { deepPackages(in: $0) })
   }
 
-  /// The package among the resources of the program: of the main bundle, of the resource bundles beside it, and of the
-  /// loaded bundles, in this order.
+  /// The package among the resources of the program: directly in the main bundle, in the resource bundles beside it,
+  /// and in the same places of the loaded bundles. The first place with a package counts.
   ///
-  /// - Throws: As ``package(in:)``.
+  /// - Throws: ``ErrorCode/invalidModel`` when this place has several different packages of the name.
   func packageOfProgram() throws -> URL? {
     var seen: Set<String> = []
     let roots = ([Bundle.main] + Bundle.allBundles + Bundle.allFrameworks).flatMap(Self.roots(of:))

@@ -9,7 +9,7 @@ struct XMLGuard {
     /// The greatest size in bytes: a model of 200 entities has about 350,000. The parser refuses files of 10 MB as not
     /// well-formed.
     var size = 8_000_000
-    /// The greatest depth of elements: models need 5.
+    /// The greatest depth of elements with an end tag: models need 5.
     var depth = 64
     /// The greatest number of attributes of an element: models need about 20.
     var attributes = 256

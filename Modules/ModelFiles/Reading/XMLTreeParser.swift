@@ -58,7 +58,8 @@ final class XMLTreeParser: NSObject, XMLParserDelegate {
     try result.get()
   }
 
-  /// Whether the bytes are valid UTF-8 and the XML declaration names no other encoding.
+  /// Whether the bytes are valid UTF-8 without a zero, and the XML declaration names UTF-8, its subset US-ASCII, or no
+  /// encoding.
   ///
   /// A declaration in an unknown form, or with more than 200 bytes, counts as one with another encoding.
   private static func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {

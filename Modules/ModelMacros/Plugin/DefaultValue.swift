@@ -6,16 +6,17 @@ import SwiftSyntaxBuilder
 struct DefaultValue {
   let expression: ExprSyntax
 
-  /// The value as a literal; `nil` if the value is no literal.
+  /// The value as a literal of the forms that ``Literal`` reads; `nil` for another value.
   private var literal: Literal? { Literal(expression) }
 
-  /// Whether the value is a literal, `nil` among them.
+  /// Whether the value is `nil`, or a literal of the forms that ``Literal`` reads.
   var isLiteral: Bool { isNil || literal != nil }
 
-  /// The value as text in a type within a class, where `Self` is another type. A text of several lines
-  /// becomes a literal of one line, because it would depend on the indentation of the expansion.
-  func text(in className: String) -> String {
-    literal?.text ?? SelfRewriter(className).rewrite(expression).trimmedDescription
+  /// The value as text with the name of the type around the variable in the place of `Self`, which is another type in a
+  /// nested type. A text of several lines becomes a literal of one line, because it would depend on the indentation of
+  /// the expansion.
+  func text(in typeName: String) -> String {
+    literal?.text ?? SelfRewriter(typeName).rewrite(expression).trimmedDescription
   }
 
   /// The type of the value, as far as its text shows; `nil` when the type needs an annotation.
@@ -37,7 +38,7 @@ struct DefaultValue {
   /// Whether each evaluation gives another value, as far as the text shows: the current time, a new UUID, a random
   /// value.
   ///
-  /// - Parameter type: The type of the value, for the initialisers without a name.
+  /// - Parameter type: The type of the value, for a call of `.init` that does not name it.
   func isNondeterministic(_ type: TypeShape? = nil) -> Bool {
     if let member = expression.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text == "now" }
     guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
@@ -54,7 +55,7 @@ struct DefaultValue {
   /// The value as the model's default for a type; `nil` when the value is evaluated for each new object.
   func constant(of type: TypeShape) -> String? {
     if let literal { return literal.text }
-    // The named values of dates and UUIDs depend on the moment: `.now`, `.random`.
+    // A named value of a date or a UUID may depend on the moment: `.now`, `.random`.
     guard !["Date", "UUID"].contains(type.wrapped.nominal?.name),
       let member = expression.as(MemberAccessExprSyntax.self)
     else {
@@ -65,7 +66,7 @@ struct DefaultValue {
   }
 }
 
-/// Replaces `Self` by the name of a class.
+/// Replaces `Self` by the name of a type.
 private final class SelfRewriter: SyntaxRewriter {
   private let name: String
 
@@ -79,7 +80,7 @@ private final class SelfRewriter: SyntaxRewriter {
   }
 }
 
-/// A literal without interpolation.
+/// A literal of a number, a Boolean, or a text without interpolation. Arrays and dictionaries are no such literals.
 private struct Literal {
   let text: String
   /// The type that the compiler infers.

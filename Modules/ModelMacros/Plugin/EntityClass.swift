@@ -28,8 +28,8 @@ struct EntityClass {
   /// Whether a property of a subentity has the name of the inherited values in its snapshot.
   func hidesInherited(_ property: StoredProperty) -> Bool { parent != nil && property.name == "inherited" }
 
-  /// The superclass of a class with `@Subentity`; `nil` for a class with `@Entity`, and without a superclass. Tells the
-  /// two macros apart before ``EntityChecks`` compares the macro with the superclass.
+  /// The superclass of a class with `@Subentity`; `nil` for a class with `@Entity`, and without a superclass.
+  /// Distinguishes the two macros before ``EntityChecks`` compares the macro with the superclass.
   var parent: String? {
     marker.attributeName.nominal?.name == "Subentity" ? superclass?.trimmedDescription : nil
   }

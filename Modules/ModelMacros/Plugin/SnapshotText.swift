@@ -174,7 +174,8 @@ private struct SnapshotMember {
     return property.options.contains("derived") ? "\(parameter) = \(type).attributeDefault" : parameter
   }
 
-  /// The text of a computed default; `nil` for a literal, and without a default.
+  /// The text of a default that is not literal, see ``DefaultValue/isLiteral``; `nil` for a literal default, and without a
+  /// default.
   var computedDefault: String? {
     guard property.kind != .toOne, let value = property.initialValue, !value.isLiteral else { return nil }
     return text(of: value)

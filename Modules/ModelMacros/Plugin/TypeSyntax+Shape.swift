@@ -2,8 +2,9 @@ import SwiftSyntax
 
 /// The form of a type, as far as its text shows.
 struct TypeShape {
-  /// The type without its optionality.
+  /// The type without a `?` or `!` at its end or an `Optional` around it, and without parentheses around the rest.
   let wrapped: TypeSyntax
+  /// Whether ``wrapped`` leaves an optional out. An optional inside of parentheses, `(Album?)`, stays.
   let isOptional: Bool
   /// Whether the type is written with an exclamation mark.
   let isImplicitlyUnwrapped: Bool

@@ -6,7 +6,7 @@
 public struct UnsupportedKey<Reason, Value>: ResolvedKey {
   init() {}
 
-  /// The value of the property. Only getters that are unavailable ask for it, so that no program compiles that does.
+  /// The value of the property. Only unavailable getters read it, so that no program that reads the value compiles.
   fileprivate var value: Value { fatalError("A property that does not compile has no value.") }
 
   /// Returns a stand-in.

@@ -101,6 +101,22 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     return false
   }
 
+  override func removeAll(_ children: Set<ObjectIdentifier>) {
+    core.bringUpToDate(self)
+    guard overlay == nil, let relations, var reduced = content else { return }
+    // Content that requires one of the entities is cleared when that entity is removed.
+    guard !relations.walk(removingAll: children, { shape.remove(&reduced, &$0) }) else { return }
+    var remaining = ChildCollector(core: core, stamp: nil, mode: .lookingUp)
+    shape.collect(reduced, &remaining)
+    guard isRemainder(remaining.children, without: children) else { return }
+    core.record(self)
+    let former = content
+    defer { withExtendedLifetime(former) {} }
+    content = reduced
+    setChildren(remaining.children)
+    didChange()
+  }
+
   override func makeRestoration() -> () -> Void {
     let (content, stamp, children, overlay) = (content, stamp, relations?.children.map(\.child) ?? [], overlay)
     return { [self] in

@@ -66,8 +66,37 @@ extension Node {
     }
     // Aggregates that keep the last value get the children's current values in it.
     if hasParents { core.bringUpToDate(self) }
-    // Last, because observers of the removal may store the entity again.
+    // Last, because the parents, and the value that they keep, are brought up to date over the links to the children.
     setChildren([])
     (self as? any Node & RemovableNode)?.becomeAbsent()
+  }
+}
+
+extension Node {
+  /// Whether nodes are exactly the node's children without some of them. Not so if a key path keeps the last value of a
+  /// removed entity, and if a wrapper is removed with all of its entities.
+  final func isRemainder(_ nodes: [Node], without removed: Set<ObjectIdentifier>) -> Bool {
+    guard let relations, !nodes.contains(where: { removed.contains(ObjectIdentifier($0)) }) else { return false }
+    return nodes.count == relations.children.filter { !removed.contains(ObjectIdentifier($0.child)) }.count
+  }
+}
+
+extension StoreCore {
+  /// Removes entities that are about to be removed from the values that contain them, with one walk over each value.
+  ///
+  /// The removal of one entity walks over each value with the entity. So the cost of removing a whole list, entity by
+  /// entity, would grow with the square of its length.
+  func removeFromParents(_ nodes: [Node]) {
+    guard nodes.count > 1 else { return }
+    let removed = Set(nodes.map { ObjectIdentifier($0) })
+    var seen: Set<ObjectIdentifier> = []
+    var parents: [Node] = []
+    for node in nodes {
+      for parent in node.relations?.parents.map(\.parent) ?? []
+      where !removed.contains(ObjectIdentifier(parent)) && seen.insert(ObjectIdentifier(parent)).inserted {
+        parents.append(parent)
+      }
+    }
+    for parent in parents { parent.removeAll(removed) }
   }
 }

@@ -85,6 +85,22 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     return false
   }
 
+  @usableFromInline override func removeAll(_ children: Set<ObjectIdentifier>) {
+    guard plan != nil, !isAbsent, !hasCycleLinks, relations?.overlay == nil else { return }
+    core.bringUpToDate(self)
+    let table = core.table(of: T.self)
+    var reduced = value
+    // An aggregate that requires one of the entities is removed when that entity is removed.
+    guard table.removeAll(children, from: &reduced) else { return }
+    let remaining = table.contents(of: reduced)
+    guard isRemainder(remaining, without: children) else { return }
+    core.record(self)
+    let former = exchange(for: reduced)
+    defer { withExtendedLifetime(former) {} }
+    setChildren(remaining)
+    didChange()
+  }
+
   @usableFromInline override func removeFromTable() {
     core.table(of: T.self).removeFromIndex(self)
   }

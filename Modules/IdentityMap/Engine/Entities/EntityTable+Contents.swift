@@ -16,4 +16,13 @@ extension EntityTable {
     return LinkCursor.walk(over: contents(of: value), removing: other) { !plan.remove(from: &value, along: &$0) }
       && value.id == id
   }
+
+  /// Removes several entities from a value.
+  /// - Returns: Whether the value remains usable, as in ``remove(_:from:)``.
+  func removeAll(_ others: Set<ObjectIdentifier>, from value: inout T) -> Bool {
+    guard let plan = plan(for: value) else { return true }
+    let id = value.id
+    return LinkCursor.walk(over: contents(of: value), removingAll: others) { !plan.remove(from: &value, along: &$0) }
+      && value.id == id
+  }
 }

@@ -45,7 +45,8 @@ extension EntityTable {
     return node
   }
 
-  /// Changes a leaf; `nil` when the general path has to change it.
+  /// Changes a leaf.
+  /// - Returns: Whether the result of the closure was stored; `nil` when the general path has to change the leaf.
   @inlinable func updateLeaf<E: Error>(
     _ node: EntityNode<T>, stamp: Stamp?, _ update: (inout T) throws(E) -> Void
   ) throws(E) -> Bool? {

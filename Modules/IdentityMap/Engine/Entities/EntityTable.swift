@@ -158,6 +158,7 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     var nodes: [EntityNode<T>] = []
     // Tentatively removed entities become finally removed.
     index.forEach { if !$0.isRemoved { nodes.append($0) } }
+    core.removeFromParents(nodes)
     for node in nodes where !node.isRemoved { node.removeEverywhere() }
   }
 

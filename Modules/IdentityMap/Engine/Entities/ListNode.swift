@@ -28,6 +28,13 @@ final class ListNode<T: Identifiable & Sendable>: SelfRetainingNode<[T]> {
     return false
   }
 
+  override func removeAll(_ children: Set<ObjectIdentifier>) {
+    guard let relations else { return }
+    core.record(self)
+    setChildren(relations.children.map(\.child).filter { !children.contains(ObjectIdentifier($0)) })
+    didChange()
+  }
+
   override func makeRestoration() -> () -> Void {
     let children = relations?.children.map(\.child) ?? []
     return { [self] in

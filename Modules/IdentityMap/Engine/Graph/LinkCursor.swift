@@ -6,18 +6,20 @@ struct LinkCursor {
     case writeChildren
     /// Writes children that close a cycle into a copy of the value.
     case closeCycles
-    /// Removes a node from the value.
+    /// Removes nodes from the value.
     case remove
   }
 
   /// The links of the node. The walk only changes the written versions.
   @usableFromInline let links: UnsafeMutableBufferPointer<ChildLink>
   @usableFromInline let purpose: Purpose
-  /// The node to remove from the value.
+  /// The node to remove from the value; `nil` when one walk removes several, and for a walk of another purpose.
   @usableFromInline let removed: ObjectIdentifier?
+  /// The nodes to remove from the value, when one walk removes several; `nil` for any other walk.
+  @usableFromInline let removedNodes: Set<ObjectIdentifier>?
   /// The index of the next link.
   @usableFromInline var position = 0
-  /// The number of occurrences of the removed node that a policy keeps.
+  /// The number of occurrences of removed nodes that a policy keeps.
   @usableFromInline var keptCount = 0
   /// The number of these occurrences whose policy refuses the removal.
   @usableFromInline var refusedCount = 0
@@ -26,6 +28,14 @@ struct LinkCursor {
     self.links = links
     self.purpose = purpose
     removed = node.map { ObjectIdentifier($0) }
+    removedNodes = nil
+  }
+
+  fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, removingAll nodes: Set<ObjectIdentifier>) {
+    self.links = links
+    purpose = .remove
+    removed = nil
+    removedNodes = nodes
   }
 
   @inlinable mutating func skip(_ count: Int) {
@@ -43,7 +53,7 @@ struct LinkCursor {
     return false
   }
 
-  /// Whether one of the next links leads to the removed node.
+  /// Whether one of the next links leads to a removed node.
   @inlinable func containsRemoved(_ count: Int) -> Bool {
     countOfRemoved(count) > 0
   }
@@ -60,12 +70,12 @@ struct LinkCursor {
     skip(count)
   }
 
-  /// Moves past the next link; returns whether the link leads to the removed node.
+  /// Moves past the next link; returns whether the link leads to a removed node.
   @inlinable mutating func nextIsRemoved() -> Bool {
     nextRemoved() != nil
   }
 
-  /// The next link's child, if it is the removed node.
+  /// The next link's child, if it is a removed node.
   @inlinable mutating func nextRemoved() -> Node? {
     let index = position
     position += 1
@@ -73,7 +83,7 @@ struct LinkCursor {
     return links[index].child
   }
 
-  /// The next link's child, unless it is the removed node.
+  /// The next link's child, unless it is a removed node.
   @inlinable mutating func nextUnlessRemoved() -> Node? {
     let index = position
     position += 1
@@ -91,7 +101,8 @@ struct LinkCursor {
   }
 
   @inlinable func isRemoved(_ link: ChildLink) -> Bool {
-    removed == ObjectIdentifier(link.child)
+    let identity = ObjectIdentifier(link.child)
+    return removed == identity || removedNodes?.contains(identity) == true
   }
 }
 
@@ -101,6 +112,17 @@ extension LinkCursor {
     var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
     return links.withUnsafeMutableBufferPointer { links in
       var cursor = LinkCursor(links, node == nil ? .writeChildren : .remove, removing: node)
+      return body(&cursor)
+    }
+  }
+
+  /// Walks over nodes without links, to remove several of them.
+  static func walk<R>(
+    over nodes: [Node], removingAll removed: Set<ObjectIdentifier>, _ body: (inout LinkCursor) -> R
+  ) -> R {
+    var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
+    return links.withUnsafeMutableBufferPointer { links in
+      var cursor = LinkCursor(links, removingAll: removed)
       return body(&cursor)
     }
   }
@@ -137,6 +159,12 @@ extension Relations {
   @inline(__always)
   func walk<R>(_ purpose: LinkCursor.Purpose, removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
     var cursor = LinkCursor(children.links, purpose, removing: node)
+    return body(&cursor)
+  }
+
+  /// Walks along the links to the children, to remove several of them.
+  func walk<R>(removingAll removed: Set<ObjectIdentifier>, _ body: (inout LinkCursor) -> R) -> R {
+    var cursor = LinkCursor(children.links, removingAll: removed)
     return body(&cursor)
   }
 }

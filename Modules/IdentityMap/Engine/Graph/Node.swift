@@ -38,6 +38,10 @@ class Node {
   /// - Returns: Whether the node has to be removed too, because its value requires the child.
   @usableFromInline func remove(_ child: Node) -> Bool { false }
 
+  /// Removes several children from the value together, if the value is as after the removal of one child after the
+  /// other. Otherwise, changes nothing.
+  @usableFromInline func removeAll(_ children: Set<ObjectIdentifier>) {}
+
   /// Makes the node a candidate of the queries over its type.
   /// - Parameter isReported: Whether observers are notified of a change that moves no member of a result.
   @usableFromInline func notifyQueries(isReported: Bool) {}

@@ -17,8 +17,8 @@ final class NestedAccessor<Root> {
   @usableFromInline let writeChildren: (inout Root, inout LinkCursor) -> Void
   /// The same for a value at an address.
   @usableFromInline let writeChildrenAtAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Removes the cursor's removed entity; returns whether the key path requires it, so that the aggregate has to be
-  /// removed too.
+  /// Removes the cursor's removed entities; returns whether the key path requires one of them, so that the aggregate
+  /// has to be removed too.
   @usableFromInline let remove: (inout Root, inout LinkCursor) -> Bool
   /// The memory of the key path in a value; `nil` when a setter writes it.
   @usableFromInline let stored: StoredPropertyLayout?

@@ -16,8 +16,8 @@ final class NestedShape<Part> {
   @usableFromInline let writeChildren: (inout Part, inout LinkCursor) -> Void
   /// The same for a part at an address.
   @usableFromInline let writeChildrenAtAddress: (UnsafeMutableRawPointer, inout LinkCursor) -> Void
-  /// Removes the cursor's removed entity; returns whether the part itself has to be removed, because it requires the
-  /// entity.
+  /// Removes the cursor's removed entities; returns whether the part itself has to be removed, because it requires one
+  /// of them.
   @usableFromInline let remove: (inout Part, inout LinkCursor) -> Bool
   /// Whether two parts are known to be identical by their bytes and those of their elements.
   @usableFromInline let isRepetition: (Part, Part) -> Bool

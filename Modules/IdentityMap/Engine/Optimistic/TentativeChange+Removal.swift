@@ -22,7 +22,8 @@ extension TentativeChange {
         if parent.isAbsent { removed.append(parent) }
       }
     }
-    // Aggregates first, so that a reversion, which runs backwards, restores the entities before them.
+    // Normally the entity alone: its aggregates are absent by their patches. A reversion runs backwards, and restores
+    // the entity before its aggregates, unless the change had an earlier effect on the entity.
     for node in removed.reversed() where !node.isAbsent { node.patch(removing: nil, for: self) }
   }
 }

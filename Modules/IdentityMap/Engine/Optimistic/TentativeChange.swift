@@ -14,9 +14,9 @@ final class TentativeChange: @unchecked Sendable {
 
   /// Unowned: the program's object retains the core, and so do the handles of the participants.
   unowned let core: StoreCore
-  private(set) var participants: [Participant] = [] {
-    didSet { noteOpenness(wasOpen: !oldValue.isEmpty) }
-  }
+  private(set) var participants: [Participant] = []
+  /// The identities of the participants' nodes, which the participants retain.
+  private var nodes: Set<ObjectIdentifier> = []
   /// Whether the change is being reverted or confirmed. Then it excludes no entities.
   private(set) var isEnding = false
   /// Whether the program's object was released, so that only the store can revert the change.
@@ -26,11 +26,14 @@ final class TentativeChange: @unchecked Sendable {
     self.core = core
   }
 
-  /// Adds the change to the open changes with its first participant, and removes it without participants.
-  private func noteOpenness(wasOpen: Bool) {
-    if wasOpen == participants.isEmpty {
-      wasOpen ? core.optimistic.close(self) : core.optimistic.open(self)
-    }
+  /// Sets the participants. The change is open exactly while it has participants.
+  private func setParticipants(_ participants: [Participant]) {
+    let former = self.participants
+    defer { withExtendedLifetime(former) {} }
+    self.participants = participants
+    nodes = Set(participants.map { ObjectIdentifier($0.handle.node) })
+    guard former.isEmpty != participants.isEmpty else { return }
+    if participants.isEmpty { core.optimistic.close(self) } else { core.optimistic.open(self) }
   }
 
   /// Adds an entity. It is added once, however many changes it has.
@@ -42,10 +45,22 @@ final class TentativeChange: @unchecked Sendable {
   }
 
   /// Adds a participant, unless the change has its node already.
+  ///
+  /// The cost does not grow with the number of participants: a change of a whole list has thousands. So the log has no
+  /// copy of the participants before the addition, and the list is changed in place.
   func add(_ participant: Participant) {
-    guard !participants.contains(where: { $0.handle.node === participant.handle.node }) else { return }
-    core.record { [self, participants] in self.participants = participants }
+    guard nodes.insert(ObjectIdentifier(participant.handle.node)).inserted else { return }
+    core.record { [self] in removeLastParticipant() }
     participants.append(participant)
+    if participants.count == 1 { core.optimistic.open(self) }
+  }
+
+  /// Removes the participant that was added last. A rollback undoes the later additions and removals before.
+  private func removeLastParticipant() {
+    guard let removed = participants.popLast() else { return }
+    defer { withExtendedLifetime(removed) {} }
+    nodes.remove(ObjectIdentifier(removed.handle.node))
+    if participants.isEmpty { core.optimistic.close(self) }
   }
 
   /// Removes an entity from the effects of the change.
@@ -91,9 +106,9 @@ final class TentativeChange: @unchecked Sendable {
   private func releaseParticipants() {
     guard !participants.isEmpty else { return }
     core.record { [self, participants] in
-      self.participants = participants
+      setParticipants(participants)
       if isAbandoned { core.optimistic.addAbandoned(self) }
     }
-    participants = []
+    setParticipants([])
   }
 }

@@ -1,0 +1,97 @@
+import CoherenceIdentityMap
+import Synchronization
+import Testing
+
+/// The removal of all entities of a type, from the values that contain many of them.
+@Suite("The removal of all entities of a type")
+struct CompleteRemovalTests {
+  private struct Refusal: Error {}
+
+  /// An aggregate that counts the reads of its key paths. Each walk over a feed reads them.
+  private struct Feed: Aggregate, Equatable {
+    static let readCount = Mutex(0)
+
+    let id: Int
+    var items: [Item]
+    var pinned: Leaf?
+
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      Self.readCount.withLock { $0 += 1 }
+      return [.init(\.items), .init(\.pinned)]
+    }
+  }
+
+  private let store = makeStore()
+
+  /// Removes all items of a feed, and returns the number of reads of the feed's key paths.
+  private func readCount(forRemovalOf count: Int) -> Int {
+    let feed = store.store(entity: Feed(id: count, items: (0..<count).map { Item(id: $0) }, pinned: Leaf(1)))
+    let before = Feed.readCount.withLock { $0 }
+    store.removeAll(Item.self)
+    let after = Feed.readCount.withLock { $0 }
+    #expect(feed.current == Feed(id: count, items: [], pinned: Leaf(1)))
+    return after - before
+  }
+
+  @Test func `the number of walks over an aggregate does not grow with the number of its removed entities`() {
+    let few = readCount(forRemovalOf: 10)
+    let many = readCount(forRemovalOf: 1_000)
+    #expect(many == few, "\(few) \(many)")
+  }
+
+  @Test func `lists lose all entities of a type, and aggregates that require one of them are removed`() {
+    let leaves = (0..<50).map { Leaf($0, "leaf") }
+    let root = store.store(entity: Root(id: 1, leaf: leaves[0], items: (0..<50).map { Item(id: $0) }))
+    let document = store.store(entity: Document(id: 1, author: Leaf(100), editor: Leaf(101), readers: leaves))
+    let list = store.store(entities: leaves, named: .all)
+    let (received, subscription) = list.changes()
+    store.removeAll(Item.self)
+    #expect(root.current.items.isEmpty)
+    store.removeAll(Leaf.self)
+    #expect(store.find(Root.self, id: 1) == nil && store.find(Document.self, id: 1) == nil)
+    #expect(store.find(named: AliasKey<[Leaf]>.all).current?.isEmpty == true)
+    #expect(list.current.isEmpty && received.values.last?.isEmpty == true)
+    withExtendedLifetime((root, document, subscription)) {}
+  }
+
+  @Test func `the rollback of a removal of all entities restores every value with them`() {
+    let leaves = (0..<50).map { Leaf($0, "leaf") }
+    let value = Root(id: 1, leaf: Leaf(100), items: (0..<50).map { Item(id: $0) })
+    let root = store.store(entity: value)
+    let list = store.store(entities: leaves, named: .all)
+    try? store.transaction { store in
+      store.removeAll(Item.self)
+      store.removeAll(Leaf.self)
+      throw Refusal()
+    }
+    #expect(root.current == value && list.current == leaves)
+    #expect(store.find(named: AliasKey<[Leaf]>.all).current == leaves)
+    store.update(Item.self, id: 7) { $0.key = "new" }
+    #expect(root.current.items[7] == Item(id: 7, key: "new"))
+  }
+
+  @Test func `an optimistic change of thousands of entities in a transaction that throws is reverted with it`() {
+    let leaves = (0..<2_000).map { Leaf($0, "sure") }
+    let list = store.store(entities: leaves)
+    let kept = store.optimistically { draft in
+      for leaf in leaves.prefix(1_000) { draft.update(Leaf.self, id: leaf.id) { $0.text? += "!" } }
+    }
+    let former: [String?] = leaves.map { $0.id < 1_000 ? "sure!" : "sure" }
+    let changed: [String?] = leaves.map { $0.id < 1_000 ? "sure!??" : "sure??" }
+    var undone: OptimisticChange?
+    try? store.transaction { store in
+      undone = store.optimistically { draft in
+        for _ in 0..<2 {
+          for leaf in leaves { draft.update(Leaf.self, id: leaf.id) { $0.text? += "?" } }
+        }
+      }
+      #expect(list.current.map(\.text) == changed)
+      throw Refusal()
+    }
+    #expect(list.current.map(\.text) == former)
+    undone?.commit()
+    #expect(list.current.map(\.text) == former)
+    kept.rollback()
+    #expect(list.current == leaves)
+  }
+}
