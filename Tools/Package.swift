@@ -51,12 +51,13 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
   ],
   targets: [
+    .target(name: "Interrupts", path: "Sources/Interrupts", swiftSettings: strict),
     // Not named as the command: its module would differ from 'Coherence' by the case of a letter alone.
     .executableTarget(
       name: "coherence-command",
       dependencies: [
-        argumentParser, actions, core, modelCode, outbox, persistedActions, refresh, strategies, coherenceSQLite,
-        postgreSQL, logging,
+        "Interrupts", argumentParser, actions, core, modelCode, outbox, persistedActions, refresh, strategies,
+        coherenceSQLite, postgreSQL, logging,
       ],
       path: "Sources/Coherence", swiftSettings: strict),
     .target(name: "DemoService", dependencies: [flyingFox], path: "Sources/DemoService", swiftSettings: strict),
@@ -67,7 +68,8 @@ let package = Package(
       ],
       path: "Sources/DemoClient", swiftSettings: strict),
     .executableTarget(
-      name: "coherence-demo", dependencies: ["DemoService", "DemoClient", argumentParser, coherence, logging],
+      name: "coherence-demo",
+      dependencies: ["DemoService", "DemoClient", "Interrupts", argumentParser, coherence, logging],
       path: "Sources/Demo", swiftSettings: strict),
     .systemLibrary(
       name: "CBench", path: "Sources/CBench", pkgConfig: "libpq",

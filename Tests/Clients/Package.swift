@@ -99,7 +99,8 @@ let package = Package(
     .testTarget(
       name: "GuideTests",
       dependencies: [
-        "Notebook", coherence, core, modelMacros, identityMap, mapping, outbox, http, httpTypes, conformance,
+        "Notebook", coherence, core, modelMacros, identityMap, mapping, outbox, postgreSQL, http, httpTypes,
+        conformance,
       ],
       path: "Tests/Guide", swiftSettings: strict),
     .testTarget(

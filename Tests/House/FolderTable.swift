@@ -4,11 +4,29 @@
 /// `FolderDirectionTests` prints the entries that the sources ask for.
 enum FolderTable {
   static let allowed: [String: [String: Set<String>]] = [
+    "Backends/PostgreSQL": [
+      "Connection": ["Dialect", "Failures", "Protocol"],
+      "Dialect": [],
+      "Failures": ["Protocol"],
+      "Pool": ["Connection", "Protocol", "Reading"],
+      "Protocol": [],
+      "Reading": ["Connection", "Dialect", "Protocol", "Store"],
+      "Save": ["Connection", "Dialect", "Failures", "Pool", "Protocol", "Reading", "Store"],
+      "Store": ["Connection", "Dialect", "Pool", "Protocol", "Reading"],
+    ],
     "Backends/SQL": [
       "Language": [],
       "Query": ["Language", "Schema"],
       "Save": ["Language", "Schema"],
       "Schema": ["Language"],
+    ],
+    "Backends/SQLite": [
+      "Connection": ["Dialect", "Files"],
+      "Dialect": [],
+      "Files": [],
+      "Reading": ["Connection", "Dialect", "Files", "Store"],
+      "Save": ["Connection", "Dialect", "Files", "Reading", "Store"],
+      "Store": ["Connection", "Dialect", "Files", "Reading"],
     ],
     "Modules/Actions": [
       "Action": ["Context", "Lifecycle", "Options", "Scheduling", "States", "Statistics"],
@@ -141,6 +159,10 @@ enum FolderTable {
 
   /// Two folders that use each other, and why neither can do without the other.
   static let inherentPairs: [FolderPair: String] = [
+    FolderPair("Backends/PostgreSQL", "Reading", "Store"):
+      "A store makes readers, and a reader uses the pool and the tables of its store.",
+    FolderPair("Backends/SQLite", "Reading", "Store"):
+      "A store makes readers, and a reader uses the connections and the tables of its store.",
     FolderPair("Modules/Core", "Context", "Objects"):
       "An object belongs to a context, and the context makes, keeps and changes objects.",
     FolderPair("Modules/Core", "Errors", "Model"):

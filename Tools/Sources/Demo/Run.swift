@@ -2,6 +2,7 @@ import ArgumentParser
 import DemoClient
 import DemoService
 import Foundation
+import Interrupts
 import Logging
 
 /// Synchronizes the store with the service and prints a report.

@@ -11,8 +11,6 @@ final class Song: ManagedObject {
   var title: String
 
   static let model = Result { try ManagedObjectModel(Song.self, name: "Songs") }
-
-  static func entity() throws -> EntityDescription { try model.get().entity(for: Song.self) }
 }
 
 struct SongRecord: Codable, Sendable {
@@ -33,7 +31,7 @@ struct StoreSongs: EntityAction {
   let records: [SongRecord]
 
   func execute(context: ActionContext) throws {
-    try context.merge(records: records, for: Song.entity())
+    try context.merge(records: records, for: context.entity(for: Song.self))
   }
 }
 
@@ -43,7 +41,8 @@ struct ReplaceSongs: EntityAction {
 
   func execute(context: ActionContext) throws {
     try context.merge(
-      records: records, for: Song.entity(), options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
+      records: records, for: context.entity(for: Song.self),
+      options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5))
   }
 }
 
@@ -93,7 +92,7 @@ struct FetchSongs: AsyncEntityAction {
   func execute(context: ActionContext) async throws -> MergeResult {
     let pages = http.pages(
       of: SongPage.self, from: HTTPRequest(method: .get, url: url), by: .cursor(in: "after") { $0.next })
-    return try await context.mergePages(pages.map { $0.content.songs }, for: try Song.entity())
+    return try await context.mergePages(pages.map { $0.content.songs }, for: context.entity(for: Song.self))
   }
 }
 

@@ -31,7 +31,7 @@ struct ContextsGuideTests {
       return album.objectID
     }
     let title = try await container.viewContext.perform { view in
-      (try view.existingObject(with: id) as? Album)?.title
+      try view.existingObject(with: id, as: Album.self).title
     }
     #expect(title == "Silk & Soul")
   }
@@ -125,11 +125,11 @@ struct ContextsGuideTests {
     let container = try await Catalogue.filledContainer()
     defer { withExtendedLifetime(container) {} }
     let id = try #require(
-      try container.mainContext.fetch(FetchRequest(Album.self).filter { $0.year == 1965 }).first?.objectID)
+      try container.mainContext.fetchFirst(FetchRequest(Album.self).filter { $0.year == 1965 })?.objectID)
     let view = container.mainContext
     let form = ManagedObjectContext(concurrencyType: .mainQueue, parent: view)
-    let draft = try form.existingObject(with: id) as? Album
-    draft?.title = "Pastel Blue"
+    let draft = try form.existingObject(with: id, as: Album.self)
+    draft.title = "Pastel Blue"
     try form.save()  // into the view, in memory
     try view.save()  // into the store
     let titles = try await container.performBackgroundTask { context in

@@ -243,6 +243,30 @@ struct FetchingGuideTests {
     #expect(counts == [1, 1])
   }
 
+  private struct ArtistRow {
+    let name: String
+    let country: String
+  }
+
+  @Test func `an import reads the stored records of all rows at once`() async throws {
+    let counts = try await reading { context in
+      let rows = [
+        ArtistRow(name: "Nina Simone", country: "US"), ArtistRow(name: "Miriam Makeba", country: "ZA"),
+      ]
+      let stored = try context.fetch(FetchRequest(Artist.self).filter { $0.name.isIn(rows.map(\.name)) })
+      var artists = Dictionary(uniqueKeysWithValues: stored.map { ($0.name, $0) })
+      for row in rows {
+        let artist = try artists[row.name] ?? Artist(context: context)
+        artists[row.name] = artist
+        artist.name = row.name
+        artist.country = row.country
+      }
+      try context.save()
+      return [stored.count, try context.count(for: FetchRequest(Artist.self))]
+    }
+    #expect(counts == [1, 3])
+  }
+
   @Test func `a list loads its objects by pages`() async throws {
     let titles = try await reading { context in
       var titles: [String] = []

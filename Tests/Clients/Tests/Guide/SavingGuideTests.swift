@@ -94,10 +94,10 @@ struct SavingGuideTests {
       try #require(try context.fetch(FetchRequest(Album.self).sort(\.title).limit(1)).first).objectID
     }
     try await container.performBackgroundTask(retrying: .lostRaces) { context, attempt in
-      guard let album = try context.existingObject(with: id) as? Album else { return }
+      let album = try context.existingObject(with: id, as: Album.self)
       album.title += attempt == 1 ? "!" : "?"
     }
-    let title = try await container.performBackgroundTask { try ($0.existingObject(with: id) as? Album)?.title }
+    let title = try await container.performBackgroundTask { try $0.existingObject(with: id, as: Album.self).title }
     #expect(title == "Miss Perfumado!")
   }
 

@@ -20,6 +20,32 @@ struct StoresGuideTests {
     var zip: String?
   }
 
+  /// The stores of a program in which one user after the other signs in.
+  @MainActor final class Session {
+    let container: GenericPersistentContainer<ContextStrategy.Mixed>
+    private var userStore: (any PersistentStore)?
+
+    init(in directory: URL) throws {
+      let model = try ManagedObjectModel(
+        Book.self, Search.self, configurations: ["User": [Book.self], "Device": [Search.self]])
+      container = GenericPersistentContainer(name: "Reader", managedObjectModel: model, storeLocation: directory)
+      try container.attachPersistentStore(for: StoreConfiguration(name: "Device", type: .sqlite))
+    }
+
+    func signIn(_ user: UUID) throws {
+      try signOut()
+      userStore = try container.attachPersistentStore(
+        for: StoreConfiguration(fileName: "\(user).sqlite", name: "User", type: .sqlite))
+    }
+
+    func signOut() throws {
+      guard let store = userStore else { return }
+      container.mainContext.reset()
+      try container.detach(persistentStore: store)
+      userStore = nil
+    }
+  }
+
   private typealias Container = GenericPersistentContainer<ContextStrategy.Mixed>
 
   /// Runs a block with a temporary directory.
@@ -54,6 +80,43 @@ struct StoresGuideTests {
       ])
       #expect(stores.map(\.type) == [.sqlite, .inMemory])
       try container.detach(persistentStores: stores)
+    }
+  }
+
+  @MainActor @Test func `each user has a store of the same entities`() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let (ada, bea) = (UUID(), UUID())
+    let session = try Session(in: directory)
+    let view = session.container.mainContext
+    try session.signIn(ada)
+    try Book(context: view).title = "Lavinia"
+    try view.save()
+    try Book(context: view).title = "Draft"
+    try session.signIn(bea)
+    #expect(try view.count(for: FetchRequest(Book.self)) == 0)
+    try session.signOut()
+    #expect { try view.count(for: FetchRequest(Book.self)) } throws: { ErrorCode.noStore ~= $0 }
+    #expect(try view.count(for: FetchRequest(Search.self)) == 0)
+    try session.signIn(ada)
+    #expect(try view.fetch(FetchRequest(Book.self)).map(\.title) == ["Lavinia"])
+  }
+
+  @Test func `an erased store has no records`() async throws {
+    try await withDirectory { directory in
+      let container = Container(
+        name: "Reader", managedObjectModel: try ManagedObjectModel(Book.self), storeLocation: directory)
+      let store = try container.attachPersistentStore()
+      try await container.performBackgroundTask { context in
+        try Book(context: context).title = "Lavinia"
+        try context.save()
+      }
+      let factory = try container.persistentStoreCoordinator.factory(for: store.type)
+      try container.detach(persistentStore: store)
+      try (factory as? any StoreErasing)?.erase(store.environment)
+      try container.attachPersistentStore()
+      let count = try await container.performBackgroundTask { try $0.count(for: FetchRequest(Book.self)) }
+      #expect(count == 0)
     }
   }
 

@@ -35,7 +35,7 @@ final class DraftsStrategy: ContextStrategy, ContextStrategyType {
   func newBackgroundContext<T: BackgroundContext>() -> T {
     let context = T(concurrencyType: .privateQueue)
     context.parent = viewContext
-    context.savesThroughParent = true
+    context.savesPastParent = true
     return context
   }
 }

@@ -45,7 +45,7 @@ enum MusicLibrary {
   @MainActor static func addTrack(in container: Container) throws {
     let view = container.mainContext
     let request = FetchRequest(Album.self).filter { $0.title == "Pastel Blues" }
-    guard let album = try view.fetch(request).first else { return }
+    guard let album = try view.fetchFirst(request) else { return }
     let track = try Track(context: view)
     track.title = "Sinnerman"
     track.length = .seconds(622)

@@ -1,6 +1,5 @@
 import Coherence
 import CoherenceMapping
-import CoherencePostgreSQL
 import Foundation
 
 /// A persistence manager with a store of people as structures.
@@ -8,14 +7,11 @@ final class PersonStore {
   let manager: PersistenceManager
 
   convenience init(file: URL) throws {
-    try self.init(
-      StoreConfiguration(type: .sqlite, options: [SQLiteOption.synchronous: .string("full")], location: file))
+    try self.init(.sqlite(at: file))
   }
 
   convenience init(url: String, schema: String) throws {
-    guard let location = URL(string: url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
-    try self.init(
-      StoreConfiguration(type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
+    try self.init(.postgreSQL(at: url, schema: schema))
   }
 
   init(_ configuration: StoreConfiguration) throws {

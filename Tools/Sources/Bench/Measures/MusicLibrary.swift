@@ -21,8 +21,9 @@ final class MusicLibrary {
   }
 
   convenience init(_ server: PostgreSQLServer, schema: String) throws {
-    guard let location = URL(string: server.url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
-    try self.init(type: .postgreSQL, location: location, options: [PostgreSQLOption.schema: .string(schema)])
+    try self.init(
+      type: .postgreSQL, location: try PostgreSQLServer.location(of: server.url),
+      options: [PostgreSQLOption.schema: .string(schema)])
   }
 
   func makeContext() -> ManagedObjectContext {

@@ -1,6 +1,5 @@
 import Coherence
 import CoherencePersistedActions
-import CoherencePostgreSQL
 import Dispatch
 import Foundation
 import Logging
@@ -24,9 +23,7 @@ struct PersistedActionBench {
   }
 
   init(_ server: PostgreSQLServer, schema: String) throws {
-    guard let location = URL(string: server.url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
-    try self.init(
-      StoreConfiguration(type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
+    try self.init(.postgreSQL(at: server.url, schema: schema))
   }
 
   /// Measures the time in which four workers run a number of waiting actions.

@@ -15,6 +15,12 @@ final class PostgreSQLServer {
     administration = try RawPostgreSQL(url: url)
   }
 
+  /// The location of a database.
+  static func location(of url: String) throws -> URL {
+    guard let location = URL(string: url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
+    return location
+  }
+
   deinit { for schema in schemas { drop(schema) } }
 
   var version: String { get throws { try administration.text("SHOW server_version") } }

@@ -28,9 +28,7 @@ extension Workbench {
   func smallUnitsMeasure(_ server: PostgreSQLServer) -> Measure {
     let units = 5_000
     var measure = smallUnitsMeasure("postgresql-units", "PostgreSQL", units: units) {
-      guard let location = URL(string: server.url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
-      let options: [String: OptionValue] = [PostgreSQLOption.schema: .string(try server.makeSchema())]
-      let configuration = StoreConfiguration(type: .postgreSQL, options: options, location: location)
+      let configuration = try StoreConfiguration.postgreSQL(at: server.url, schema: try server.makeSchema())
       return try UnitStore(configuration, at: self.scratch.directory)
     }
     let counts = Self.taskCounts.dropLast()

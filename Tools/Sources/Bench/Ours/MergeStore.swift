@@ -1,6 +1,5 @@
 import Coherence
 import CoherenceOutbox
-import CoherencePostgreSQL
 import Dispatch
 import Foundation
 import Synchronization
@@ -10,15 +9,11 @@ final class MergeStore {
   private let connect: GenericConnect<ContextStrategy.DirectIndependent>
 
   convenience init(file: URL) throws {
-    try self.init(
-      StoreConfiguration(type: .sqlite, options: [SQLiteOption.synchronous: .string("full")], location: file))
+    try self.init(.sqlite(at: file))
   }
 
   convenience init(url: String, schema: String) throws {
-    guard let location = URL(string: url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
-    try self.init(
-      StoreConfiguration(
-        type: .postgreSQL, options: [PostgreSQLOption.schema: .string(schema)], location: location))
+    try self.init(.postgreSQL(at: url, schema: schema))
   }
 
   init(_ configuration: StoreConfiguration) throws {

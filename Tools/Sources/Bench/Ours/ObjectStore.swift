@@ -14,8 +14,9 @@ final class ObjectStore {
 
   /// A store in a schema of a PostgreSQL database.
   convenience init(url: String, schema: String) throws {
-    guard let location = URL(string: url) else { throw BenchError("--postgres takes a URL, postgresql://…") }
-    try self.init(type: .postgreSQL, location: location, options: [PostgreSQLOption.schema: .string(schema)])
+    try self.init(
+      type: .postgreSQL, location: try PostgreSQLServer.location(of: url),
+      options: [PostgreSQLOption.schema: .string(schema)])
   }
 
   private init(type: StoreType, location: URL, options: [String: OptionValue]) throws {

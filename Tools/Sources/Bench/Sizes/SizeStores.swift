@@ -1,5 +1,4 @@
 import Coherence
-import CoherencePostgreSQL
 import Foundation
 
 /// Makes the stores of the size table. Each run of an operation gets a new store.
@@ -30,13 +29,8 @@ final class SizeStores {
         return try body(StoreConfiguration(type: .sqlite, options: options, location: file))
       }
     case .postgresql:
-      guard let server, let location = URL(string: server.url) else {
-        throw BenchError("--postgres takes a URL, postgresql://…")
-      }
-      return try server.withSchema { schema in
-        let options: [String: OptionValue] = [PostgreSQLOption.schema: .string(schema)]
-        return try body(StoreConfiguration(type: .postgreSQL, options: options, location: location))
-      }
+      guard let server else { throw BenchError("--postgres takes a URL, postgresql://…") }
+      return try server.withSchema { try body(.postgreSQL(at: server.url, schema: $0)) }
     }
   }
 

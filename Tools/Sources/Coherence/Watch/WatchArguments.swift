@@ -1,6 +1,6 @@
 import ArgumentParser
-import Dispatch
 import Foundation
+import Interrupts
 
 /// The options of the `watch` commands.
 struct WatchArguments: ParsableArguments {
@@ -41,28 +41,4 @@ struct Interval: ExpressibleByArgument {
   }
 
   var defaultValueDescription: String { "\(Int(duration / .seconds(1)))s" }
-}
-
-/// Calls a block when the user presses Control-C, or the process receives a request to terminate. A second request ends
-/// the process.
-final class Interrupt: Sendable {
-  // `init` sets the sources and `deinit` cancels them. Dispatch sources are safe to use from any thread.
-  private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
-
-  init(_ block: @escaping @Sendable () -> Void) {
-    sources = [SIGINT, SIGTERM].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
-        signal(number, SIG_DFL)
-        block()
-      }
-      source.resume()
-      return source
-    }
-  }
-
-  deinit {
-    for source in sources { source.cancel() }
-  }
 }

@@ -33,13 +33,6 @@ extension ActionContext {
       return changes
     }
   }
-
-  func entity(for objectClass: ManagedObject.Type) throws -> EntityDescription {
-    guard let coordinator = persistentStoreCoordinator else {
-      throw DemoError("The context of an action has no stores; start the Connect before actions are executed.")
-    }
-    return try coordinator.managedObjectModel.entity(for: objectClass)
-  }
 }
 
 extension Section {

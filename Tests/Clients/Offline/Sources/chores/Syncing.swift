@@ -11,7 +11,7 @@ struct MergeChores: AsyncEntityAction {
     return try await context.perform {
       let isCurrent = try FetchPredicate(format: "incoming.id == NIL OR incoming.revision >= existing.revision")
       return try context.merge(
-        records: chores, for: try ChoreBook.model.get().entity(for: Chore.self), condition: isCurrent,
+        records: chores, for: context.entity(for: Chore.self), condition: isCurrent,
         options: MergeOptions(mode: .replace, maximumDeletedShare: 0.5, pendingEdits: .conflict))
     }
   }

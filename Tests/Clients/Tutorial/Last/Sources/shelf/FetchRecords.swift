@@ -39,8 +39,7 @@ struct FetchRecords<Object: ManagedObject, Record: Decodable & Sendable>: AsyncE
         guard let next = page.content.next, let address = URL(string: next, relativeTo: url) else { return nil }
         return HTTPRequest(method: .get, url: address.absoluteURL)
       })
-    return try await context.mergePages(
-      pages.map { $0.content.records }, for: try Shelf.model.get().entity(for: Object.self))
+    return try await context.mergePages(pages.map { $0.content.records }, for: context.entity(for: Object.self))
   }
 }
 

@@ -21,7 +21,7 @@ struct Shelf: Sendable {
   /// Saves an album with its artist and its tracks, in a background task.
   func add(_ title: String, code: String, by name: String, tracks: [String] = []) async throws {
     try await connect.performBackgroundTask { context in
-      let known = try context.fetch(FetchRequest(Artist.self).filter { $0.name == name }).first
+      let known = try context.fetchFirst(FetchRequest(Artist.self).filter { $0.name == name })
       let artist = try known ?? Artist(context: context)
       artist.name = name
       let album = try Album(context: context)

@@ -3,12 +3,11 @@ import Foundation
 
 /// Calls a block when the user presses Control-C, or the process receives a request to terminate. A second request ends
 /// the process at once.
-final class Interrupt: Sendable {
+package final class Interrupt: Sendable {
   // `init` sets the sources and `deinit` cancels them. Dispatch sources are safe to use from any thread.
   private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-  init(_ block: @escaping @Sendable () -> Void) {
-    // The sources are made here and cancelled at the end; in between only Dispatch uses them.
+  package init(_ block: @escaping @Sendable () -> Void) {
     sources = [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
