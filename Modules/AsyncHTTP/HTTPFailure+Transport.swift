@@ -24,8 +24,8 @@ extension HTTPFailure {
       return broken("the compressed body is damaged")
     case is ChannelError: return broken("the connection closed")
     case let error as IOError: return broken(String(cString: strerror(error.errnoCode)))
-    // The texts of these errors name certificates and steps of the handshake, but no part of the request. File names
-    // and lines of the library's sources are removed.
+    // The texts of these errors name certificates, steps of the handshake and the host, but no other part of the
+    // request. File names and lines of the library's sources are removed.
     case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
       let description = "\(error)".replacing(#/ at [^\])]+/#, with: "")
       return broken("TLS failed with '\(description)'")
