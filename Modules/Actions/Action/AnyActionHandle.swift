@@ -76,7 +76,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
     let waitingAction = Self.executing
     try waitingAction.map { try WaitGraph.begin($0, for: [self]) }
     defer { if let waitingAction { WaitGraph.end(waitingAction, for: [self]) } }
-    let waiter = FinishWaiter()
+    let waiter = CancellableWait<Void>()
     defer { lifecycle.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil } }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -89,7 +89,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   }
 
   /// Resumes a waiter at the end of the action: at once, if the action has finished.
-  private final func resumeWhenFinished(_ waiter: FinishWaiter) {
+  private final func resumeWhenFinished(_ waiter: CancellableWait<Void>) {
     let isFinished = lifecycle.withLock { lifecycle in
       if lifecycle.state != .finished { lifecycle.waiters[ObjectIdentifier(waiter)] = waiter }
       return lifecycle.state == .finished

@@ -36,7 +36,7 @@ struct LifecycleState<Completion: Sendable> {
   /// Blocks to call at the end of the action.
   var observers: [@Sendable () -> Void] = []
   /// The tasks that wait for the end.
-  var waiters: [ObjectIdentifier: FinishWaiter] = [:]
+  var waiters: [ObjectIdentifier: CancellableWait<Void>] = [:]
   /// Whether the action has succeeded with unsaved changes in its context.
   var hasUnsavedChanges = false
   private var completions: [Completion]
@@ -170,7 +170,7 @@ struct LifecycleState<Completion: Sendable> {
   struct Finish {
     let timers: [Task<Void, Never>]
     let observers: [@Sendable () -> Void]
-    let waiters: [FinishWaiter]
+    let waiters: [CancellableWait<Void>]
     let completions: [Completion]
     let progress: SharedProgress?
   }

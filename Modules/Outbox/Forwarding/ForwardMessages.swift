@@ -30,7 +30,7 @@ final class ForwardMessages: Sendable {
   }
 
   private struct Flush {
-    let waiter: FlushWaiter
+    let waiter: CancellableWait<Int?>
     let waitsForOthers: Bool
   }
 
@@ -146,7 +146,7 @@ final class ForwardMessages: Sendable {
   /// - Throws: ``ErrorCode/illegalState`` when the forwarder stops before that; `CancellationError` as soon as the task
   ///   is cancelled.
   func flush(waitsForOthers: Bool) async throws -> Int? {
-    let flush = Flush(waiter: FlushWaiter(), waitsForOthers: waitsForOthers)
+    let flush = Flush(waiter: CancellableWait<Int?>(), waitsForOthers: waitsForOthers)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Int?, any Error>) in
         flush.waiter.suspend(continuation)

@@ -1,22 +1,23 @@
 import Synchronization
 
-/// A call of ``Outbox/flush(waitsForOthers:)`` that waits for the loop of the forwarder. The cancellation of its task
-/// ends the wait early.
-final class FlushWaiter: Sendable {
+/// The wait of one task for a value or an error. The cancellation of the task may end the wait early.
+package final class CancellableWait<Value: Sendable>: Sendable {
   private enum State {
     case notSuspended
-    case suspended(CheckedContinuation<Int?, any Error>)
-    case resumed(Result<Int?, any Error>)
+    case suspended(CheckedContinuation<Value, any Error>)
+    case resumed(Result<Value, any Error>)
   }
 
   private let state = Mutex(State.notSuspended)
 
+  package init() {}
+
   /// Whether the wait has ended.
-  var hasEnded: Bool { state.withLock { if case .resumed = $0 { true } else { false } } }
+  package var hasEnded: Bool { state.withLock { if case .resumed = $0 { true } else { false } } }
 
   /// Suspends the task of a continuation until `resume` is called, or resumes the continuation if it was called before.
-  func suspend(_ continuation: CheckedContinuation<Int?, any Error>) {
-    let result = state.withLock { state -> Result<Int?, any Error>? in
+  package func suspend(_ continuation: CheckedContinuation<Value, any Error>) {
+    let result = state.withLock { state -> Result<Value, any Error>? in
       if case .resumed(let result) = state { return result }
       state = .suspended(continuation)
       return nil
@@ -25,8 +26,8 @@ final class FlushWaiter: Sendable {
   }
 
   /// Resumes the task with a result. Only the first call has an effect, even before `suspend`.
-  func resume(with result: Result<Int?, any Error>) {
-    let continuation = state.withLock { state -> CheckedContinuation<Int?, any Error>? in
+  package func resume(with result: Result<Value, any Error>) {
+    let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
       switch state {
       case .notSuspended:
         state = .resumed(result)
