@@ -318,25 +318,6 @@ struct RefreshTests {
     try await program.end()
   }
 
-  @Test func `a read for which a refresh waits can stop their refresher`() async throws {
-    let program = try Place().program()
-    var events = program.refresher.events.makeAsyncIterator()
-    try program.refresher.register(read: ManagedObject.self, entityName: "Genre") {
-      [weak refresher = program.refresher] _ in
-      await refresher?.stop()
-    }
-    try program.refresher.register(list: Song.self) { [weak refresher = program.refresher] _ in
-      _ = try await refresher?.read(ManagedObject.self, entityName: "Genre", key: "jazz")
-    }
-    await program.refresher.start()
-    // The read ends first, and the refresh with it.
-    for _ in 1...2 {
-      while let event = await events.next() { if case .failed = event { break } }
-    }
-    #expect(try await program.refresher.statuses().map(\.leaseEnd) == [nil, nil])
-    try await program.end()
-  }
-
   @Test func `a list registered during a stop does not run after the stop`() async throws {
     let program = try Place().program()
     for round in 0..<100 {
