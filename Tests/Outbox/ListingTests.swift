@@ -34,6 +34,17 @@ struct ListingTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a page of entries with a negative limit is refused`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    try stack.saveItem("Milk")
+    await #expect {
+      try await stack.outbox.entries(limit: -1)
+    } throws: {
+      ErrorCode.invalidFetchRequest ~= $0
+    }
+  }
+
+  @Test(arguments: Backend.available)
   func `entries are listed and counted by state and entity`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     try stack.saveItem("Milk")
@@ -47,6 +58,16 @@ struct ListingTests {
     #expect(try await stack.outbox.entries(state: .parked).map(\.id) == [first.id])
     #expect(try await stack.outbox.entries(in: "TestList", state: .parked).isEmpty)
     #expect(try await stack.outbox.entry(first.id).lastError == "refused")
+  }
+
+  @Test func `an outbox names the entities that it forwards: those of its initializer, and those with the setting`()
+    throws
+  {
+    let stack = try OutboxStack(on: .inMemory)
+    let entities = stack.outbox.coordinator.managedObjectModel.entities
+    let forwarded = Set(entities.filter { stack.outbox.forwards($0) }.map(\.name))
+    #expect(forwarded.isSuperset(of: ["TestList", "TestItem", "TestTag", "TestPerson"]))
+    #expect(!forwarded.contains("TestNote"))
   }
 
   @Test func `an entry is found by the text of its identifier, and a dropped entry is an error`() async throws {

@@ -130,6 +130,21 @@ struct MigrationTests {
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `an open program leaves the entries of a subentity that a later program adds to the later program`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let offer = Entity("TestOffer", parent: "TestTag") { Attribute("price", .int64, optional: true) }
+    let later = try stack.another(model: OutboxModels.model(others: [offer]))
+    try later.save { try $0.insertNewObject(forEntityName: "TestOffer").setValue("Milk", for: "name") }
+    try later.saveList("Shop")
+    #expect(try await forward(stack) == 1)
+    let entry = try #require(try await stack.outbox.entries().first)
+    #expect(entry.recordedEntityName == "TestOffer" && !entry.isEntityKnown)
+    #expect(entry.state == .pending && entry.attempts == 0)
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `the entry of an entity that the latest model has removed is parked`(backend: Backend) async throws {
     let old = try OutboxStack(on: backend)
     try old.saveItem("Milk")

@@ -97,6 +97,34 @@ struct SelectionTests {
     #expect(try await stack.outbox.counts().total == 0)
   }
 
+  @Test(arguments: Backend.available)
+  func `a search that loses a race over entries without an effect leaves no change in its context`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let other = try stack.another().outbox
+    try stack.delete(try stack.saveItem("Milk"))
+    try stack.outbox.makeEntries()
+    let earlier = stack.clock.now.addingTimeInterval(-1)
+    stack.outbox.coordinator.observer = SaveInterference(reportingTo: { Issue.record($0) }) {
+      let context = other.newContext()
+      try context.performAndWait {
+        for entry in try context.fetch(FetchRequest(OutboxEntryRecord.self)) { entry.nextAttempt = earlier }
+        try context.save()
+      }
+    }
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      let selection = try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10)
+      #expect(selection.steps.isEmpty && !context.hasChanges)
+      // The next save of the context would meet the same conflict.
+      try context.save()
+    }
+    #expect(try await stack.outbox.counts().total == 2)
+    #expect(try steps(stack).isEmpty)
+    #expect(try await stack.outbox.counts().total == 0)
+  }
+
   // MARK: Saves during a search
 
   @Test(arguments: Backend.available)

@@ -12,20 +12,27 @@ struct ConflictValues {
 
   /// The names of the properties in conflict.
   let names: Set<String>
-  /// All properties with values in the conflict.
+  /// All properties with values in the conflict. If the values cannot be read, the properties in conflict without
+  /// values.
   let properties: [Property]
+  /// Whether the stored values can be read: they are neither damaged nor of a later release.
+  let isReadable: Bool
 
   /// Reads the values of a conflict. Called inside of the context.
   ///
   /// - Parameters:
   ///   - entity: The entity of the record; `nil` if the model does not have it.
   ///   - store: The store of the record. The values in a detached store are unknown.
-  /// - Throws: ``ErrorCode/storeCorrupt``.
-  init(of conflict: OutboxConflictRecord, _ entity: EntityDescription?, in store: (any PersistentStore)?) throws {
-    let recorded = conflict.names.split(separator: "\n").map(String.init)
+  init(of conflict: OutboxConflictRecord, _ entity: EntityDescription?, in store: (any PersistentStore)?) {
+    let recorded = OutboxConflictRecord.names(inText: conflict.names)
     names = Set(recorded.map { entity?.property(recordedAs: $0)?.name ?? $0 })
+    guard let fields = try? EntryReader.payload(conflict.payload).0 else {
+      self.properties = names.sorted().map { Property(name: $0, base: nil, server: nil) }
+      isReadable = false
+      return
+    }
     var properties: [Property] = []
-    for field in try EntryReader.payload(conflict.payload).0 {
+    for field in fields {
       let property = entity?.property(recordedAs: field.name)
       func present(_ value: OutboxValue?) -> AttributeValue? {
         guard let store, let value = value?.attributeValue(in: store) else { return nil }
@@ -35,5 +42,6 @@ struct ConflictValues {
         Property(name: property?.name ?? field.name, base: present(field.base), server: present(field.value)))
     }
     self.properties = properties
+    isReadable = true
   }
 }

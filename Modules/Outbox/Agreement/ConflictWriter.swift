@@ -30,7 +30,7 @@ struct ConflictWriter {
     let id = decision.edit.recordID
     let kind: OutboxConflictKind =
       decision.serverValues == nil ? .deletedOnServer : decision.edit.kind == .delete ? .deletedLocally : .bothChanged
-    let names = decision.conflicting.sorted().joined(separator: "\n")
+    let names = OutboxConflictRecord.text(ofNames: decision.conflicting)
     let payload = payload(of: decision)
     if let existing {
       guard existing.kind != kind || existing.names != names || existing.payload != payload else { return }

@@ -102,6 +102,8 @@ struct EntryRewriter {
   ) throws -> [OutboxEntryRecord] {
     guard let first = entries.first, first.kind == .insert else { return try remove(discarded, from: entries) }
     let entry = try decoded(first)
+    // An insert whose values cannot be read would seem to be equal to the server's record.
+    guard entry.isReadable else { return entries }
     let changes = entry.changes.compactMap { change -> OutboxChange? in
       guard !discarded.contains(change.name) else { return nil }
       // A property without a value on either side is no change.
@@ -172,17 +174,8 @@ struct EntryRewriter {
   /// Makes the first entry pending and due, without attempts. A refused entry gets a new idempotency key.
   func makePending(_ entries: [OutboxEntryRecord]) {
     guard let firstEntry = entries.first else { return }
-    if firstEntry.isRejected {
-      firstEntry.renewKey()
-      // A refused request that ended with a delete had the key of the delete.
-      for entry in entries where entry.kind == .delete { entry.idempotencyKey = .random() }
-    }
-    firstEntry.isRejected = false
-    firstEntry.state = .pending
-    firstEntry.attempts = 0
-    firstEntry.nextAttempt = OutboxEntryRecord.atOnce
-    firstEntry.lease = nil
-    firstEntry.claimant = nil
+    firstEntry.endRefusal(with: entries)
+    firstEntry.makePending(from: OutboxEntryRecord.atOnce)
     firstEntry.lastError = nil
   }
 

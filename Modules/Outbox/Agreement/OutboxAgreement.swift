@@ -39,10 +39,12 @@ public final class OutboxAgreement: PendingEdits {
   /// Reads the pending edits that a merge asks for, with the edits that the server has confirmed since the request of
   /// the merged page.
   ///
-  /// - Throws: Errors of the store; `ErrorCode.storeCorrupt` for a damaged log.
+  /// - Throws: Errors of the store; `ErrorCode.storeCorrupt` while the log of a store with the query's records has a save
+  ///   that cannot be read, because the merge would replace the values of its edits. A read-only store counts as a store
+  ///   without such a save: it refuses the merge's changes anyway.
   public func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit] {
     let requested = query.requestedAt.map { now().addingTimeInterval(-((ContinuousClock.now - $0) / .seconds(1))) }
-    guard let reader = PendingEntryReader(in: context, requested: requested) else { return [] }
+    guard let reader = PendingEntryReader(in: context, requested: requested, skipsUnreadable: false) else { return [] }
     // The entries are read before the confirmations: a forwarder keeps the confirmation of an edit before it deletes
     // the entries, so that no edit is missed.
     let confirmed = query.requestedAt.flatMap { ConfirmedEdits(since: $0, in: context, confirmations, now: now) }
@@ -80,7 +82,8 @@ extension OutboxAgreement {
     over id: ManagedObjectID, serverValues: [String: AttributeValue]?, keys: Set<String>,
     in context: ManagedObjectContext, now: @escaping @Sendable () -> Date
   ) throws {
-    guard let reader = PendingEntryReader(in: context), let rewriter = EntryRewriter(in: context, now: now),
+    guard let reader = PendingEntryReader(in: context, skipsUnreadable: true),
+      let rewriter = EntryRewriter(in: context, now: now),
       let edit = try reader.edits(of: [id]).first
     else { return }
     try rewriter.carryOutRefusal(of: edit, serverValues: serverValues, keys: keys)

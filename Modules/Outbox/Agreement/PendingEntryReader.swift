@@ -6,19 +6,24 @@ import Foundation
 /// log unchanged: other code turns its records into entries.
 struct PendingEntryReader {
   private let context: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
   private let names: RecordedNames
   private let log: LoggedChanges
   private let conflicts: WaitingConflicts?
 
-  /// - Parameter requested: The time of the request for a merge's input. The edits have the conflicts that were found
-  ///   until then; no conflicts without a time.
+  /// - Parameters:
+  ///   - requested: The time of the request for a merge's input. The edits have the conflicts that were found until
+  ///     then; no conflicts without a time.
+  ///   - skipsUnreadable: Whether saves in the log that cannot be read are left out. Otherwise the functions throw for
+  ///     such a save in a store of their records, because its edits are unknown.
   /// - Returns: `nil` for a context without a coordinator.
-  init?(in context: ManagedObjectContext, requested: Date? = nil) {
+  init?(in context: ManagedObjectContext, requested: Date? = nil, skipsUnreadable: Bool) {
     guard let coordinator = context.persistentStoreCoordinator else { return nil }
     let names = RecordedNames(in: context, of: coordinator)
     self.context = context
+    self.coordinator = coordinator
     self.names = names
-    log = LoggedChanges(in: context)
+    log = LoggedChanges(in: context, skipsUnreadable: skipsUnreadable)
     conflicts = requested.map { WaitingConflicts(in: context, names, until: $0) }
   }
 
@@ -27,6 +32,8 @@ struct PendingEntryReader {
   /// Returns the pending inserts and deletions of an entity and its subentities, and the pending updates with a
   /// conflict. The values of inserts are not read.
   func insertsAndDeletions(of entity: EntityDescription) throws -> [PendingEdit] {
+    let stores = coordinator.persistentStores.filter { $0.environment.entities.contains { $0.name == entity.name } }
+    try log.refuseIfUnreadable(in: stores.map(\.identifier))
     let entityNames = Set(entity.hierarchy.flatMap { [$0.name] + $0.formerNames })
     let kinds = [OutboxEntryKind.insert, .delete].map(\.attributeValue)
     let request = FetchRequest(OutboxEntryRecord.self)
@@ -62,6 +69,8 @@ struct PendingEntryReader {
   /// Returns the pending edits of some records, each with all values of its entries. A record with a single update, the
   /// usual case, is read without an object.
   func edits(of ids: [ManagedObjectID]) throws -> [PendingEdit] {
+    guard !ids.isEmpty else { return [] }
+    try log.refuseIfUnreadable(in: ids.lazy.compactMap(\.storeIdentifier))
     let wanted = Set(ids)
     var edits: [PendingEdit] = []
     edits.reserveCapacity(ids.count)
@@ -84,7 +93,11 @@ struct PendingEntryReader {
         guard let id = names.objectID(of: entry.header.record, in: entry.header.id), wanted.contains(id) else {
           continue
         }
-        edits.append(edit(of: id, entry))
+        if let edit = edit(of: id, entry) {
+          edits.append(edit)
+        } else {
+          combinedKeys.insert(entry.header.record.key)
+        }
       }
       edits += try combinedEdits(ofKeys: Array(combinedKeys), rootNames).filter { wanted.contains($0.recordID) }
     }
@@ -111,7 +124,7 @@ struct PendingEntryReader {
     return sink.entries
   }
 
-  /// The edits of records with several entries.
+  /// The edits of records with several entries, or with former values over 32 KB.
   private func combinedEdits(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [PendingEdit] {
     try entries(ofKeys: keys, rootNames).compactMap { record, entries in
       guard let first = entries.first, let id = names.objectID(of: record.record, in: first.id) else { return nil }
@@ -121,8 +134,8 @@ struct PendingEntryReader {
     }
   }
 
-  /// The edit of a record with a single update.
-  private func edit(of id: ManagedObjectID, _ entry: EntryPayloadSink.Entry) -> PendingEdit {
+  /// The edit of a record with a single update; `nil` if the payload leaves out a former value because of its size.
+  private func edit(of id: ManagedObjectID, _ entry: EntryPayloadSink.Entry) -> PendingEdit? {
     var edit = PendingEdit(of: id, .update, isBeingSent: entry.header.state == .sending)
     let entity = names.entity(entry.header.entityName) ?? id.entity
     edit.serverAssigned = names.serverAssigned(of: entity)
@@ -136,6 +149,7 @@ struct PendingEntryReader {
       guard let property = names.property(field.name, of: entity), !edit.serverAssigned.contains(property.name) else {
         continue
       }
+      if case .omitted? = field.base { return nil }
       edit.changed.insert(property.name)
       let base = field.base?.attributeValue(in: store)
       edit.base[property.name] = base.map { (property as? AttributeDescription)?.converted($0) ?? $0 }
@@ -152,16 +166,19 @@ struct PendingEntryReader {
     return edit
   }
 
-  /// The stored and the logged entries of some records.
+  /// The stored and the logged entries of some records, with their values over 32 KB. A merge compares its input with
+  /// the former values, and would take an unknown former value for a change by the server.
   private func entries(ofKeys keys: [Int64], _ rootNames: [String]) throws -> [StoredRecord: [OutboxEntry]] {
     guard !keys.isEmpty else { return [:] }
     guard let coordinator = context.persistentStoreCoordinator else { return [:] }
     let decoder = EntryDecoder(coordinator: coordinator)
-    var entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map { try decoder.entry($0) }
+    var entries = try context.entryRecords(ofKeys: keys, rootNames: rootNames).map {
+      try decoder.entry($0, includesContent: true)
+    }
     let wantedKeys = Set(keys)
     try log.forEach { change, save in
       guard wantedKeys.contains(change.record.key), rootNames.contains(change.record.rootName) else { return }
-      entries.append(decoder.entry(change, of: save))
+      entries.append(decoder.entry(change, of: save, includesContent: true))
     }
     return Dictionary(grouping: entries) { StoredRecord(store: names.storeIdentifier(of: $0.id), record: $0.record) }
   }
@@ -171,26 +188,40 @@ struct PendingEntryReader {
 /// no program reads grows without a limit.
 private final class LoggedChanges {
   private let context: ManagedObjectContext
-  private var changes: [(LogChange, LoggedSave)]?
+  private let skipsUnreadable: Bool
+  private var log: (changes: [(LogChange, LoggedSave)], unreadable: [LoggedSave])?
 
-  init(in context: ManagedObjectContext) { self.context = context }
+  init(in context: ManagedObjectContext, skipsUnreadable: Bool) {
+    self.context = context
+    self.skipsUnreadable = skipsUnreadable
+  }
 
   /// Calls a block with each change, in no order.
   func forEach(_ body: (LogChange, LoggedSave) throws -> Void) throws {
-    let known = try changes ?? read()
-    changes = known
-    for (change, save) in known { try body(change, save) }
+    for (change, save) in try read().changes { try body(change, save) }
   }
 
-  private func read() throws -> [(LogChange, LoggedSave)] {
-    var read: [(LogChange, LoggedSave)] = []
-    try context.forEachLoggedChange { change, save in read.append((change, save)) }
-    return read
+  /// Refuses to go on if the log of one of some stores has a save that cannot be read, unless such saves are skipped.
+  ///
+  /// The saves of a read-only store are skipped too. A merge cannot replace their edits, because the store refuses every
+  /// change, and a person cannot drop them here.
+  ///
+  /// - Throws: ``ErrorCode/storeCorrupt``.
+  func refuseIfUnreadable(in stores: some Sequence<StoreIdentifier>) throws {
+    guard !skipsUnreadable else { return }
+    let unreadable = Set(try read().unreadable.compactMap(\.id.storeIdentifier))
+    guard !unreadable.isEmpty, let coordinator = context.persistentStoreCoordinator else { return }
+    let isRefused = stores.contains { store in
+      unreadable.contains(store) && coordinator.persistentStore(with: store)?.environment.isReadOnly != true
+    }
+    if isRefused { throw LogReader.unreadable }
   }
-}
 
-/// A record in a store.
-private struct StoredRecord: Hashable {
-  let store: StoreIdentifier?
-  let record: OutboxRecord
+  private func read() throws -> (changes: [(LogChange, LoggedSave)], unreadable: [LoggedSave]) {
+    if let log { return log }
+    var changes: [(LogChange, LoggedSave)] = []
+    let unreadable = try context.forEachLoggedChange { change, save in changes.append((change, save)) }
+    log = (changes, unreadable)
+    return (changes, unreadable)
+  }
 }

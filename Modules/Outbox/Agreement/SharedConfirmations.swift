@@ -51,12 +51,12 @@ struct SharedConfirmations {
   }
 
   /// Deletes expired records in a transaction of its own. A record of a time far in the future is expired, because the
-  /// clock was set back since.
+  /// clock was set back since. The records of read-only stores stay.
   func deleteExpired() throws {
     let now = self.now()
     let (future, past) = (now.addingTimeInterval(Self.duration), try oldestTime(at: now))
     let expired = FetchRequest(OutboxConfirmationRecord.self).filter { $0.time < past || $0.time > future }
-    let ids = try context.fetchIDs(expired.limit(Self.batch))
+    let ids = try context.writableIDs(expired, limit: Self.batch)
     guard !ids.isEmpty else { return }
     try context.execute(
       BatchDeleteRequest(

@@ -29,9 +29,11 @@ struct WaitingConflicts {
   }
 
   private func pendingConflict(_ conflict: OutboxConflictRecord) -> PendingConflict? {
-    guard let entity = names.entity(conflict.entityName), let store = names.store(of: conflict.objectID),
-      let values = try? ConflictValues(of: conflict, entity, in: store)
-    else { return nil }
+    guard let entity = names.entity(conflict.entityName), let store = names.store(of: conflict.objectID) else {
+      return nil
+    }
+    let values = ConflictValues(of: conflict, entity, in: store)
+    guard values.isReadable else { return nil }
     var serverValues: [String: AttributeValue] = [:]
     for property in values.properties { serverValues[property.name] = property.server }
     return PendingConflict(

@@ -10,6 +10,8 @@ struct ConflictResolver {
   private let entries: [OutboxEntryRecord]
   /// The names of the properties in conflict.
   private let names: Set<String>
+  /// Whether the server's values can be read.
+  private let isReadable: Bool
   /// The server's values by property.
   private var server: [String: AttributeValue] = [:]
   /// The names of the entities that the outbox forwards.
@@ -31,8 +33,9 @@ struct ConflictResolver {
     self.options = options
     entries = try context.entryRecords(of: [recordID])[recordID] ?? []
     let entity = context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: conflict.entityName)
-    let values = try ConflictValues(of: conflict, entity, in: rewriter.store(of: conflict.objectID))
+    let values = ConflictValues(of: conflict, entity, in: rewriter.store(of: conflict.objectID))
     names = values.names
+    isReadable = values.isReadable
     try Self.checkAreIdle(entries, options)
     for property in values.properties { server[property.name] = property.server }
   }
@@ -48,7 +51,13 @@ struct ConflictResolver {
   }
 
   /// Changes the record and its entries as the user decided. The caller deletes the conflict and saves.
+  ///
+  /// - Throws: ``ErrorCode/storeCorrupt`` for a decision that needs values of the server that cannot be read. The edit
+  ///   needs none: the next request finds the conflict again, with present values.
   func resolve(_ resolution: OutboxResolution) throws {
+    if !isReadable, conflict.kind != .deletedOnServer {
+      guard case .local = resolution else { throw Self.unreadable(conflict) }
+    }
     let object = try context.objects(for: [recordID]).first
     switch conflict.kind {
     // The user has deleted the record since the conflict was found.
@@ -57,6 +66,13 @@ struct ConflictResolver {
     case .deletedOnServer: try resolveDeletionOnServer(resolution, object)
     case .deletedLocally: try resolveDeletionHere(resolution, object)
     }
+  }
+
+  private static func unreadable(_ conflict: OutboxConflictRecord) -> CoherenceError {
+    CoherenceError(
+      .storeCorrupt,
+      "The server's values in a conflict over '\(conflict.entityName)' cannot be read: a later release wrote them, or "
+        + "they are damaged. Update the program, keep the edit, or drop its entry.")
   }
 
   // MARK: Both sides changed the record
@@ -97,18 +113,20 @@ struct ConflictResolver {
     }
     rewriter.delete(Array(entries.dropFirst()))
     firstEntry.kind = .insert
-    try rewriter.write(changes, try ownMembers(of: object), to: firstEntry)
+    try rewriter.write(changes, try recordedMembers(of: object, entity), to: firstEntry)
     firstEntry.identity = try identity(of: object, entity)
     rewriter.makePending([firstEntry])
   }
 
   /// The members of the relationships that this record's entries describe, all as added: the insert of a new record
-  /// sends them. See ``OutboxMembers/isOwner``.
-  private func ownMembers(of object: ManagedObject) throws -> [OutboxMembers] {
+  /// sends them. Relationships to records without entries are among them.
+  private func recordedMembers(of object: ManagedObject, _ entity: RecordedEntity) throws -> [OutboxMembers] {
     try object.entity.relationships.compactMap { relationship in
-      guard case .links(_, isForward: true) = relationship.storage else { return nil }
+      let isOwner = if case .links(_, isForward: true) = relationship.storage { true } else { false }
+      guard relationship.isToMany, entity.recordsLinks(of: relationship, isOwner: isOwner) else { return nil }
       let members = try object.objects(for: relationship.name).map { OutboxRecord($0.objectID) }
-      return members.isEmpty ? nil : OutboxMembers(relationship.name, added: members.sorted { $0.key < $1.key })
+      guard !members.isEmpty else { return nil }
+      return OutboxMembers(relationship.name, added: members.sorted { $0.key < $1.key }, isOwner: isOwner)
     }
   }
 
@@ -201,9 +219,13 @@ struct ConflictResolver {
 
   // MARK: Values and entries
 
-  /// Sets attributes, and to-one relationships to targets that exist.
+  /// Sets attributes, and to-one relationships to targets that exist. Leaves out derived attributes, which the save
+  /// computes.
   private func set(_ values: [String: AttributeValue], of object: ManagedObject) throws {
-    for (name, value) in values.sorted(by: { $0.key < $1.key }) where object.entity.propertiesByName[name] != nil {
+    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+      guard let property = object.entity.propertiesByName[name],
+        (property as? AttributeDescription)?.derivation == nil
+      else { continue }
       if case .reference(let id) = value {
         try object.setObject(try context.objects(for: [id]).first, for: name)
       } else {

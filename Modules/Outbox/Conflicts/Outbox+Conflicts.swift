@@ -2,7 +2,7 @@ public import CoherenceCore
 
 extension Outbox {
   /// Returns the conflicts between pending edits and the server, in the order in which merges and forwarders found
-  /// them.
+  /// them. A conflict whose values are damaged, or of a later release, has its properties without the server's values.
   ///
   /// Cost: one read of the identifiers of all conflicts of the entity, one read of the conflicts of the page, and one
   /// read of their records.
@@ -107,7 +107,7 @@ extension Outbox {
     let object = id.flatMap { objects[$0] }
     let entity = coordinator.managedObjectModel.entity(recordedAs: record.entityName)
     let store = record.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
-    let values = try ConflictValues(of: record, entity, in: store)
+    let values = ConflictValues(of: record, entity, in: store)
     let edited = id == nil ? try editedValues(of: record, in: context) : [:]
     let properties = try values.properties.filter { values.names.contains($0.name) }.map { property in
       let isKnown = object?.entity.propertiesByName[property.name] != nil
@@ -127,7 +127,8 @@ extension Outbox {
     let decoder = EntryDecoder(coordinator: coordinator)
     var values: [String: AttributeValue] = [:]
     for record in try UnknownRecordResolver.entries(of: conflict, in: context) {
-      for change in try decoder.entry(record).changes { values[change.name] = change.value?.attributeValue }
+      let entry = try decoder.entry(record, includesContent: true)
+      for change in entry.changes { values[change.name] = change.value?.attributeValue }
     }
     return values
   }

@@ -14,8 +14,9 @@ extension Outbox {
   ///   - resolution: The user's decision.
   /// - Throws: `ErrorCode.objectNotFound` when the conflict is already resolved; `ErrorCode.unknownEntity` for a
   ///   decision that changes a record whose entity the model does not have; `ErrorCode.illegalState` while a process
-  ///   sends an entry of the record; `ErrorCode.unknownProperty`, `ErrorCode.wrongType` and `ErrorCode.invalidValue`
-  ///   for values that do not fit; `ErrorCode.versionConflict` when the record or an entry changes at the same time;
+  ///   sends an entry of the record; `ErrorCode.storeCorrupt` for a decision other than the edit, if the server's
+  ///   values cannot be read; `ErrorCode.unknownProperty`, `ErrorCode.wrongType` and `ErrorCode.invalidValue` for
+  ///   values that do not fit; `ErrorCode.versionConflict` when the record or an entry changes at the same time;
   ///   errors of the store. A call that throws changes nothing and can be repeated.
   public func resolve(_ id: OutboxConflict.ID, keeping resolution: OutboxResolution) async throws {
     let context = newContext()

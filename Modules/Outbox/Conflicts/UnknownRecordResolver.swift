@@ -39,9 +39,11 @@ struct UnknownRecordResolver {
           + "alone; resolve the conflict in the application.")
     }
     if conflict.kind == .bothChanged {
-      let names = Set(conflict.names.split(separator: "\n").map(String.init))
+      let names = OutboxConflictRecord.names(inText: conflict.names)
       var server: [String: OutboxValue] = [:]
-      for field in try EntryReader.payload(conflict.payload).0 { server[field.name] = field.value }
+      // Without readable values the edit keeps its bases, and the next request finds the conflict again.
+      let fields = (try? EntryReader.payload(conflict.payload).0) ?? []
+      for field in fields { server[field.name] = field.value }
       try rewriter.rebase(names, on: server, in: entries)
     }
     rewriter.makePending(entries)

@@ -53,9 +53,11 @@ struct EntryDecoder {
   }
 
   /// Decodes a change of the log whose entry is not made yet. The result has the identifier of the log's record.
-  func entry(_ logged: LogChange, of save: LoggedSave) -> OutboxEntry {
+  ///
+  /// - Parameter includesContent: Whether the result has the values over 32 KB.
+  func entry(_ logged: LogChange, of save: LoggedSave, includesContent: Bool = false) -> OutboxEntry {
     let entity = model.entity(recordedAs: logged.entityName)
-    let values = try? EntryReader.payload(logged.payload)
+    let values = try? EntryReader.payload((includesContent ? logged.whole : nil) ?? logged.payload)
     let identity = logged.identity.map { try? EntryReader.identity($0) } ?? []
     let record = logged.record.renamed(in: model)
     let store = save.id.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
@@ -68,6 +70,21 @@ struct EntryDecoder {
       lastError: nil, isRejected: false, groupEnd: nil, leaseEnd: nil, claimant: nil,
       identity: Self.identity(identity ?? [], entity), changes: values.map { changes($0.0, entity, logged.kind) } ?? [],
       members: values.map { members($0.1, entity) } ?? [], isReadable: values != nil && identity != nil)
+  }
+
+  /// The entry that stands for a record of the log that cannot be read: a parked change of the record of the log
+  /// itself.
+  func entry(unreadable save: LoggedSave) -> OutboxEntry {
+    let name = OutboxLogRecord.entityName
+    return OutboxEntry(
+      id: save.id, recordID: nil, record: OutboxRecord(rootName: name, key: save.id.key), entityName: name,
+      recordedEntityName: name, isEntityKnown: false, sequence: save.sequence, transaction: save.transaction,
+      recordVersion: 1, kind: .update,
+      // The log has the keys of its changes, and no request is made of this entry.
+      idempotencyKey: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), author: save.author,
+      enqueuedDate: save.enqueued, state: .parked, attempts: 0, nextAttemptDate: nil,
+      lastError: LogReader.unreadable.logText, isRejected: false, groupEnd: nil, leaseEnd: nil, claimant: nil,
+      identity: [:], changes: [], members: [], isReadable: false)
   }
 
   private func payload(of object: OutboxEntryRecord, includesContent: Bool) throws -> Data {

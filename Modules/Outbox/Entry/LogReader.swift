@@ -85,13 +85,25 @@ struct LogReader {
     }
   }
 
-  /// The error for a log that cannot be read. No entry is made of the log then, so that there is none to drop; a later
-  /// edit must not overtake the edits of the log.
-  private static var unreadable: CoherenceError {
+  /// Reads all changes of a record of the log.
+  ///
+  /// - Throws: As ``init(_:firstSequence:)``, also for a record that is damaged behind its first changes.
+  static func changes(in payload: Data, firstSequence: Int64) throws(CoherenceError) -> [LogChange] {
+    var reader = try LogReader(payload, firstSequence: firstSequence)
+    var changes: [LogChange] = []
+    while let change = try reader.next() { changes.append(change) }
+    return changes
+  }
+
+  /// The error for a record of the log that cannot be read. No entries are made of such a record, because a part of a
+  /// save may miss the edits on which the others depend. For the same reason no later edit is sent before a person has
+  /// dropped the record.
+  static var unreadable: CoherenceError {
     CoherenceError(
       .storeCorrupt,
-      "The log of the outbox cannot be read: a later release wrote a part of it, or it is damaged. Update the program; "
-        + "until then, the outbox neither sends nor lists edits.")
+      "A save in the log of the outbox cannot be read: a later release wrote it, or it is damaged. Update the program, "
+        + "or drop the entry of the save, which `entries(state: .parked)` lists; until then, later edits in the store "
+        + "wait, and merges of the forwarded entities in the store fail.")
   }
 
   fileprivate mutating func name() throws(CoherenceError) -> String {

@@ -63,13 +63,15 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// insert.
   public let identity: [String: AttributeValue]
   /// The attributes and to-one relationships: all of them for an insert, the changed ones for an update, all former
-  /// values for a delete. Only a delete has the server-assigned ones.
-  public let changes: [OutboxChange]
+  /// values for a delete. Only a delete has the server-assigned ones. Derived attributes are left out, unless they
+  /// identify the record.
+  public internal(set) var changes: [OutboxChange]
   /// The to-many relationships with added, removed or reordered members, without the server-assigned ones. A
   /// relationship whose links the entries of other records describe is among them only if the save moved its members.
-  public let members: [OutboxMembers]
-  /// Whether the values could be read. False for an entry that a later release wrote, and for a damaged entry.
-  public let isReadable: Bool
+  public internal(set) var members: [OutboxMembers]
+  /// Whether the values could be read. False for an entry that a later release wrote, and for a damaged entry. An
+  /// unreadable entry of an unknown entity may stand for a whole save, see ``Outbox/entries(in:state:limit:after:)``.
+  public internal(set) var isReadable: Bool
 
   /// The change of a property by its present name; `nil` when the entry does not have the property. The cost grows with
   /// the number of changes.
@@ -85,6 +87,16 @@ public struct OutboxEntry: Sendable, Identifiable {
 }
 
 extension OutboxEntry {
+  /// The same entry, with the values of a copy that does not lack large values. The state of sending is that of this
+  /// entry, which may be from before the claim.
+  func withValues(of copy: OutboxEntry) -> OutboxEntry {
+    var entry = self
+    entry.changes = copy.changes
+    entry.members = copy.members
+    entry.isReadable = copy.isReadable
+    return entry
+  }
+
   /// Orders the entries of one record by the record's saves, and the entries of one save as the save recorded them.
   func precedes(_ other: OutboxEntry) -> Bool {
     (recordVersion, sequence, id.key) < (other.recordVersion, other.sequence, other.id.key)

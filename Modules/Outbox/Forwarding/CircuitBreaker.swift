@@ -152,6 +152,8 @@ struct CircuitBreaker: Sendable {
   /// Forgets the edits that do not wait for an attempt any more, because they were dropped, merged or parked.
   mutating func retain(exhausted waiting: Set<ManagedObjectID>) { exhausted = waiting }
 
-  /// Forgets the overdue edits, after their delays were removed from the store.
-  mutating func forgetOverdue() { overdue = [:] }
+  /// Forgets the overdue edits whose delays were removed from the store.
+  ///
+  /// - Parameter delayed: The edits whose delays other writers have kept from being removed.
+  mutating func keepOverdue(_ delayed: [ManagedObjectID: Date]) { overdue = delayed }
 }

@@ -54,3 +54,27 @@ public struct ForwardAnswer: Sendable {
     values.mapValues { $0?.attributeValue ?? .null }
   }
 }
+
+extension ForwardAnswer {
+  /// The decision with values in the form in which records have them, so that they can be compared with recorded values:
+  /// the integer 2 of a reply equals the double 2 of a record. A value that its attribute refuses stays as it is, and is
+  /// refused when it is written.
+  func inStoredForm(for entity: EntityDescription?) -> ForwardAnswer {
+    guard let entity else { return self }
+    func stored(_ values: [String: AttributeValue]) -> [String: AttributeValue] {
+      var result = values
+      for (name, value) in values {
+        guard let attribute = entity.attribute(named: name), let checked = try? attribute.type.checked(value) else {
+          continue
+        }
+        result[name] = checked
+      }
+      return result
+    }
+    return switch decision {
+    case .accepted(let values): ForwardAnswer(decision: .accepted(stored(values)))
+    case .conflict(let values): ForwardAnswer(decision: .conflict(stored(values)))
+    case .rejected, .later: self
+    }
+  }
+}

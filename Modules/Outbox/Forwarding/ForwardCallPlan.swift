@@ -63,9 +63,11 @@ struct ForwardCallPlan {
     steps.append(step)
   }
 
-  /// Adds a claimed edit to the call of its step, or to ``unsendable``.
+  /// Adds a claimed edit to the call of its step, or to ``unsendable``. The values over 32 KB are read after the claim,
+  /// and may be unreadable too.
   mutating func fill(_ flight: ForwardFlight) {
-    if let error = errors[flight.head] {
+    let isReadable = flight.step.entries.allSatisfy(\.isReadable)
+    if let error = errors[flight.head] ?? (isReadable ? nil : Self.unreadable(flight.step)) {
       // An edit with unreadable values is not refused: an earlier attempt by a later release may have reached the
       // server.
       let isUnreadable = error.code == .storeCorrupt

@@ -21,8 +21,7 @@ struct ForwardDelay: Sendable {
   /// - Parameter attempt: The number of the attempt, from which the policy computes its delay.
   init(after error: any Error, attempt: Int, from now: Date, _ options: ForwardOptions) {
     var generator = SystemRandomNumberGenerator()
-    let delay = options.retry.delay(afterAttempt: attempt, using: &generator)
-    let advised = RetryPolicy.advisedDelay(of: error, at: now) ?? .zero
-    self.init(max(delay, advised), from: now, options)
+    let delay = options.retry.delay(afterAttempt: attempt, throwing: error, at: now, using: &generator)
+    self.init(delay, from: now, options)
   }
 }

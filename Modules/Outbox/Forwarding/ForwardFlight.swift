@@ -32,10 +32,14 @@ struct ForwardCall: Sendable {
   func run(in coordinator: PersistentStoreCoordinator) async -> [Result<ForwardAnswer, any Error>] {
     guard let flight = flights.first else { return [] }
     do {
-      return try await coordinator.observed(StackOperation(.forward, flight.content.entityName)) {
+      let results = try await coordinator.observed(StackOperation(.forward, flight.content.entityName)) {
         try await callHandler()
       } outcome: { results in
         StackOutcome(records: Dictionary(results.map { ($0.treatment, 1) }, uniquingKeysWith: +))
+      }
+      let entities = coordinator.managedObjectModel.entitiesByName
+      return zip(flights, results).map { flight, result in
+        result.map { $0.inStoredForm(for: entities[flight.content.entityName]) }
       }
     } catch {
       return flights.map { _ in .failure(error) }

@@ -5,7 +5,7 @@ public import Foundation
 ///
 /// A handler is called on no particular thread, and for several records at once. An outbox calls a handler again for
 /// the same edit, with the same ``ForwardRequest/idempotencyKey``, after an error, after a crash, and after the loss of
-/// the server's reply. A server that ignores repeated keys applies each edit exactly once.
+/// the server's reply. A server that skips requests with repeated keys applies each edit exactly once.
 public struct ForwardHandlers<Object: ManagedObject>: Sendable {
   /// Sends an edit, and returns the decision of the server. A thrown error asks for another attempt.
   public typealias Handler = @Sendable (_ request: ForwardRequest<Object>) async throws -> ForwardAnswer

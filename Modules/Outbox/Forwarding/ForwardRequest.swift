@@ -14,8 +14,8 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   public var entityName: String { content.entityName }
   /// Whether the record was inserted, updated or deleted.
   public var kind: OutboxEntry.Kind { content.kind }
-  /// The identity of the edit, which all its attempts share. A server that ignores repeated keys applies each edit
-  /// exactly once.
+  /// The identity of the edit, which all its attempts share. A server that skips requests with repeated keys applies
+  /// each edit exactly once.
   public var idempotencyKey: UUID { content.idempotencyKey }
   /// The number of the attempt; the first is 1.
   public var attempt: Int { content.attempt }
@@ -27,7 +27,8 @@ public struct ForwardRequest<Object: ManagedObject>: Sendable {
   /// The values of the identifying attributes by which the server knows the record, by name. After the server has
   /// assigned a key to an inserted record, the key is among them.
   public var keys: [String: AttributeValue] { content.keys }
-  /// The new values of changed attributes, by name: all attributes for an insert, none for a delete.
+  /// The new values of changed attributes, by name: all attributes for an insert, none for a delete. A derived attribute
+  /// is among them only if it identifies the record.
   public var values: [String: AttributeValue] { content.values }
   /// The values of changed attributes before the edit, by name: none for an insert, all attributes for a delete. After
   /// a conflict resolved in favor of the edit, these are the server's values, so that a server that compares bases

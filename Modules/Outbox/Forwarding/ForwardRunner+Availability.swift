@@ -55,17 +55,39 @@ extension ForwardRunner {
   func endDelays() async throws {
     let overdue = breaker.overdue
     guard !overdue.isEmpty else { return }
-    try await outbox.newContext().perform { [outbox] context in try outbox.endDelays(overdue, in: context) }
-    breaker.forgetOverdue()
+    let delayed = try await outbox.newContext().perform { [outbox] context in
+      try outbox.endDelays(overdue, in: context)
+    }
+    breaker.keepOverdue(delayed)
   }
 }
 
 extension Outbox {
-  /// Makes waiting entries due at once, unless an entry has another delay by now. After ten lost races the entries keep
-  /// their delays.
+  /// Makes waiting entries due at once, unless an entry has another delay by now. After ten lost races each half of the
+  /// entries is changed in a transaction of its own, and so on, so that other writers delay only the entries that they
+  /// change, and few of them cost few transactions.
   ///
   /// - Parameter delays: The ends of the delays, by the identifiers of the entries.
-  fileprivate func endDelays(_ delays: [ManagedObjectID: Date], in context: ManagedObjectContext) throws {
+  /// - Returns: The delays of the entries that have lost ten races alone, for the next search.
+  func endDelays(
+    _ delays: [ManagedObjectID: Date], in context: ManagedObjectContext
+  ) throws -> [ManagedObjectID: Date] {
+    if try endDelaysTogether(delays, in: context) { return [:] }
+    guard delays.count > 1 else { return delays }
+    let pairs = delays.map { ($0.key, $0.value) }
+    let halves = [pairs.prefix(pairs.count / 2), pairs.dropFirst(pairs.count / 2)]
+    return try halves.reduce(into: [:]) { kept, half in
+      let delayed = try endDelays(Dictionary(uniqueKeysWithValues: half), in: context)
+      kept.merge(delayed) { delay, _ in delay }
+    }
+  }
+
+  /// Makes waiting entries due in one transaction.
+  ///
+  /// - Returns: `false` after ten lost races.
+  private func endDelaysTogether(
+    _ delays: [ManagedObjectID: Date], in context: ManagedObjectContext
+  ) throws -> Bool {
     for _ in 0..<10 {
       for record in try records(Array(delays.keys), in: context) where record.state == .pending {
         // A store may round dates.
@@ -76,11 +98,12 @@ extension Outbox {
       }
       do {
         if context.hasChanges { try context.save() }
-        return
+        return true
       } catch  where ForwardClaim.isLostRace(error) {
         // The context drops its objects, because they have values from before the conflict.
         context.reset()
       }
     }
+    return false
   }
 }

@@ -18,6 +18,7 @@ extension ForwardRunner {
       return delay(after: error)
     }
     hasMore = selection.hasMore
+    reportUnreadable(selection.unreadable)
     (backlog, surplus) = (selection.backlog, selection.surplus)
     breaker.retain(exhausted: selection.exhausted)
     if let delayEnd { backlog.postpone(until: delayEnd, holdsBack: selection.holdsBack) }
@@ -30,6 +31,12 @@ extension ForwardRunner {
     waitingCalls.append(contentsOf: selection.calls)
     startWaitingCalls()
     if !selection.unsendable.isEmpty { await acknowledge() }
+  }
+
+  /// Reports each record of the log that cannot be read once, because it stays until a person drops it.
+  private func reportUnreadable(_ logs: Set<ManagedObjectID>) {
+    for _ in logs.subtracting(reportedLogs) { forwarding.send(.failed(LogReader.unreadable)) }
+    reportedLogs.formUnion(logs)
   }
 
   /// Reads and claims ready entries in one unit of work.

@@ -36,6 +36,8 @@ actor ForwardRunner {
   var surplus = OutboxSurplus()
   /// The entries that the last search has left to later searches.
   var backlog = ForwardBacklog()
+  /// The reported records of the log that cannot be read.
+  var reportedLogs: Set<ManagedObjectID> = []
   /// The number of failures of the store since the last success.
   var failureCount = 0
   /// Whether the loop waits for the end of the delay after a failure of the store.

@@ -17,6 +17,8 @@ struct ForwardSearch: Sendable {
     var surplus = OutboxSurplus()
     /// Whether sendable edits were left out, because only retried edits are admitted.
     var holdsBack = false
+    /// The records of the log that cannot be read, which hold later edits back.
+    var unreadable: Set<ManagedObjectID> = []
     /// The edits among ``ForwardSearch/exhausted`` that still wait.
     var exhausted: Set<ManagedObjectID> = []
   }
@@ -66,6 +68,7 @@ struct ForwardSearch: Sendable {
     var selection = Selection(calls: plan.calls, unsendable: plan.unsendable)
     selection.hasMore = hasLostClaims || !readsEntries || !found.isComplete || !found.surplus.isEmpty
     selection.holdsBack = found.holdsBack
+    selection.unreadable = found.unreadable
     selection.exhausted = stillWaiting(found)
     // After a probe, the next search begins with the oldest entries again.
     if !hasLostClaims, admission == .all {
@@ -140,8 +143,8 @@ struct ForwardSearch: Sendable {
   private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardBacklog {
     var backlog = ForwardBacklog(
       of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, maximumDelay: options.longestDelay)
-    // A read-only store may have logged changes without entries.
-    if outbox.hasReadOnlyStores { backlog.counts = nil }
+    // A read-only store may have logged changes without entries, and a save that cannot be read has none.
+    if outbox.hasReadOnlyStores || !found.unreadable.isEmpty { backlog.counts = nil }
     return backlog
   }
 }

@@ -66,11 +66,12 @@ final class ForwardingState: Sendable {
   // MARK: Handlers
 
   func register(_ route: ForwardRoute, for entity: EntityDescription) {
-    let runner = state.withLock { state in
-      state.routes[entity.name] = route
-      return state.runner
+    let (former, runner) = state.withLock { state in
+      (state.routes.updateValue(route, forKey: entity.name), state.runner)
     }
     runner?.messages.requestSearch()
+    // Released after the lock: the `deinit` of an object in the former handlers may use the outbox.
+    withExtendedLifetime(former) {}
   }
 
   /// Returns the handlers of an entity, or else the handlers of its nearest ancestor with handlers; `nil` without such

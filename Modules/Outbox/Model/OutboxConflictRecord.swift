@@ -51,7 +51,7 @@ final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
     get { self[Properties.table.detected] }
     set { self[Properties.table.detected] = newValue }
   }
-  /// The names of the properties in conflict, separated by line feeds.
+  /// The names of the properties in conflict as one text; see ``text(ofNames:)``.
   var names: String {
     get { self[Properties.table.names] }
     set { self[Properties.table.names] = newValue }
@@ -60,5 +60,45 @@ final class OutboxConflictRecord: ManagedObject, DeclaredEntity {
   var payload: Data {
     get { self[Properties.table.payload] }
     set { self[Properties.table.payload] = newValue }
+  }
+}
+
+// MARK: - Names as one text
+
+extension OutboxConflictRecord {
+  /// The text of sorted names: separated by line feeds, with each line feed and backslash in a name escaped. A model may
+  /// have any name.
+  static func text(ofNames names: Set<String>) -> String {
+    var text = String.UnicodeScalarView()
+    for (index, name) in names.sorted().enumerated() {
+      if index > 0 { text.append("\n") }
+      for scalar in name.unicodeScalars {
+        if scalar == "\n" || scalar == "\\" { text.append("\\") }
+        text.append(scalar == "\n" ? "n" : scalar)
+      }
+    }
+    return String(text)
+  }
+
+  /// The names in a text.
+  static func names(inText text: String) -> Set<String> {
+    var names: Set<String> = []
+    var name = String.UnicodeScalarView()
+    var isEscaped = false
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "n" where isEscaped: name.append("\n")
+      case "\\" where !isEscaped:
+        isEscaped = true
+        continue
+      case "\n" where !isEscaped:
+        names.insert(String(name))
+        name.removeAll()
+      default: name.append(scalar)
+      }
+      isEscaped = false
+    }
+    if !name.isEmpty { names.insert(String(name)) }
+    return names
   }
 }

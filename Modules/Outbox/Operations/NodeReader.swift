@@ -4,8 +4,8 @@ import Foundation
 /// Reads entries of all stores in pages from the oldest on, without their values.
 struct NodeReader {
   private let context: ManagedObjectContext
-  /// The transaction of the first save that is not read yet, because it is still in the log.
-  private let bound: Int64
+  /// The saves that are not read yet, because they are still in the log.
+  private let unread: UnreadLog
   private(set) var nodes: [OutboxNode] = []
   /// The sequence up to which all entries were read.
   private(set) var end = Int64.min
@@ -16,28 +16,32 @@ struct NodeReader {
   /// reachable rarely has more entries. A longer outbox reads these entries in vain, before it reads pages by state.
   private static let fewEntries = 128
 
-  init(in context: ManagedObjectContext, before bound: Int64) {
+  init(in context: ManagedObjectContext, before unread: UnreadLog) {
     self.context = context
-    self.bound = bound
+    self.unread = unread
   }
 
   /// The transaction up to which all saves are known: they are completely read, and the log has no earlier save.
-  var knownEnd: Int64 { min(end, bound - 1) }
+  var knownEnd: Int64 { min(end, unread.start - 1) }
 
-  /// The entries of the known saves, by store.
+  /// The entries of the known saves before the unreadable ones, by store.
   var completeNodes: [StoreIdentifier: [OutboxNode]] {
     let end = knownEnd
     var result: [StoreIdentifier: [OutboxNode]] = [:]
     for node in nodes where node.transaction <= end {
-      if let store = node.id.storeIdentifier { result[store, default: []].append(node) }
+      guard let store = node.id.storeIdentifier, unread.isBeforeUnreadable(node.transaction, in: store) else {
+        continue
+      }
+      result[store, default: []].append(node)
     }
     return result
   }
 
   /// The records of ``completeNodes``.
-  var records: Set<OutboxRecord> {
-    let end = knownEnd
-    return Set(nodes.lazy.filter { $0.transaction <= end }.map(\.record))
+  var records: Set<StoredRecord> {
+    completeNodes.reduce(into: []) { records, nodes in
+      for node in nodes.value { records.insert(StoredRecord(store: nodes.key, record: node.record)) }
+    }
   }
 
   /// Sets the validity of each claim.
@@ -99,6 +103,8 @@ private final class NodeSink: ValueSink {
   var count: Int { nodes.count }
 
   private let model: ManagedObjectModel?
+  /// The entity of the last node. Consecutive entries are mostly of one entity.
+  private var lastEntity: (name: String, rootName: String, isKnown: Bool)?
 
   init(model: ManagedObjectModel?) throws {
     self.model = model
@@ -106,7 +112,7 @@ private final class NodeSink: ValueSink {
     let names = [
       table.rootName.name, table.recordKey.name, table.sequence.name, table.transaction.name, table.recordVersion.name,
       table.kind.name, table.state.name, table.isRejected.name, table.groupEnd.name, table.nextAttempt.name,
-      table.lease.name, table.references.name, table.claimant.name,
+      table.lease.name, table.references.name, table.claimant.name, table.entityName.name,
     ]
     let entity = try model?.entity(named: OutboxEntryRecord.entityName)
     slots = [Row.identifierSlot] + names.compactMap { entity?.attribute(named: $0)?.slot }
@@ -118,18 +124,27 @@ private final class NodeSink: ValueSink {
     func value<T: AttributeConvertible>(_ index: Int) -> T { T(attributeValue: values[index]) ?? T.attributeDefault }
     let sequence: Int64 = value(3)
     let references: Data? = value(12)
+    let record = renamed(OutboxRecord(rootName: value(1), key: value(2)))
     nodes.append(
       OutboxNode(
-        id: id, record: renamed(OutboxRecord(rootName: value(1), key: value(2))), sequence: sequence,
-        transaction: value(4),
+        id: id, record: record, sequence: sequence, transaction: value(4),
         recordVersion: value(5),
         facts: EntryGroup.Facts(
           kind: value(6), state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
         nextAttempt: value(10), lease: value(11), claimant: value(13),
+        isEntityKnown: isKnown(value(14), in: record.rootName),
         // Unreadable references are left out, so that the entry waits for no other record.
         references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
           EntryFormat.Reference(role: $0.role, record: renamed($0.record))
         }))
+  }
+
+  /// Whether the model has an entity with a present or former name, and the root of the hierarchy.
+  private func isKnown(_ entityName: String, in rootName: String) -> Bool {
+    if let lastEntity, lastEntity.name == entityName, lastEntity.rootName == rootName { return lastEntity.isKnown }
+    let isKnown = model?.entitiesByName[rootName] != nil && model?.entity(recordedAs: entityName) != nil
+    lastEntity = (entityName, rootName, isKnown)
+    return isKnown
   }
 
   /// The record by the name of its hierarchy in the present model.

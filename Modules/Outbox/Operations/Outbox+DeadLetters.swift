@@ -15,7 +15,7 @@ extension Outbox {
   ///
   /// - Throws: `ErrorCode.objectNotFound` when the entry is already sent or dropped, `ErrorCode.illegalState` while a
   ///   process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time,
-  ///   and errors of the store.
+  ///   `ErrorCode.storeCorrupt` for the entry of a save that cannot be read, and errors of the store.
   public func retry(_ id: OutboxEntry.ID) async throws {
     try await change { context in
       let record = try self.record(id, in: context)
@@ -61,12 +61,20 @@ extension Outbox {
   /// The insert of a record is dropped with all entries of the record, because the server cannot accept them without
   /// the insert. An entry is also dropped with the later entries that its attempted request includes.
   ///
+  /// The entry of a save that cannot be read stands for all edits of the save, or for a part of a large save. After the
+  /// drop, later edits are sent. The server refuses them if they need one of the dropped edits, such as the insert of
+  /// their record.
+  ///
   /// - Returns: The number of removed entries.
-  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that the attempted request of an earlier
-  ///   entry includes.
+  /// - Throws: As ``retry(_:)``, except for `ErrorCode.storeCorrupt`; `ErrorCode.illegalState` also for an entry that
+  ///   the attempted request of an earlier entry includes.
   @discardableResult
   public func drop(_ id: OutboxEntry.ID) async throws -> Int {
     try await change { context in
+      if let log = try self.unreadableLog(id, in: context) {
+        context.delete(log)
+        return 1
+      }
       let record = try self.record(id, in: context)
       let dropped = try self.entriesToDrop(with: record, in: context)
       try self.removeConflict(of: record, in: context)
@@ -178,34 +186,31 @@ extension Outbox {
 
   /// Makes entries pending and due, without attempts. A refused entry gets a new idempotency key.
   private func reset(_ records: [OutboxEntryRecord], in context: ManagedObjectContext) throws {
-    try renewEnds(ofRequestsOf: records.filter(\.isRejected), in: context)
+    let ends = try endsOfRequests(of: records.filter(\.isRejected), in: context)
     for record in records {
-      if record.isRejected {
-        record.renewKey()
-        record.isRejected = false
-      }
-      record.state = .pending
-      record.attempts = 0
-      record.nextAttempt = OutboxEntryRecord.retried
-      record.lease = nil
-      record.claimant = nil
+      record.endRefusal(with: ends[record.objectID] ?? [record])
+      record.makePending(from: OutboxEntryRecord.retried)
     }
   }
 
-  /// Gives the last entries of refused requests with several entries new idempotency keys, because a refused request
-  /// that ended with a delete had the key of the delete. Reads the entries of all requests together.
-  private func renewEnds(ofRequestsOf refused: [OutboxEntryRecord], in context: ManagedObjectContext) throws {
+  /// The last entries of refused requests with several entries, by the first entries. Reads the entries of all requests
+  /// together.
+  private func endsOfRequests(
+    of refused: [OutboxEntryRecord], in context: ManagedObjectContext
+  ) throws -> [ManagedObjectID: [OutboxEntryRecord]] {
     let heads = refused.filter { $0.groupEnd != nil && $0.groupEnd != $0.sequence }
+    var ends: [ManagedObjectID: [OutboxEntryRecord]] = [:]
     for (rootName, heads) in Dictionary(grouping: heads, by: \.rootName) {
       let headsByKey = Dictionary(grouping: heads, by: \.recordKey)
       let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
       for entry in try records(ofKeys: Array(headsByKey.keys), rootNames: rootNames, in: context) {
-        let isEnd = headsByKey[entry.recordKey, default: []].contains { head in
+        let head = headsByKey[entry.recordKey, default: []].first { head in
           head.groupEnd == entry.sequence && head.storeIdentifier == entry.storeIdentifier
         }
-        if isEnd { entry.idempotencyKey = .random() }
+        if let head { ends[head.objectID, default: []].append(entry) }
       }
     }
+    return ends
   }
 
   /// The earlier entry of the record whose attempted request includes an entry; empty without one.

@@ -13,6 +13,10 @@ extension Outbox {
   /// Values over 32 KB are left out, see ``OutboxEntry/hasOmittedValues``. A page costs indexed reads of at most
   /// `limit` entries for each state and entity name; earlier pages add no cost.
   ///
+  /// A whole save that cannot be read, because it is damaged or of a later release, is one parked entry:
+  /// ``OutboxEntry/isReadable`` is false, and the entity is unknown. The edits of later saves in its store wait until
+  /// ``drop(_:)`` removes the entry.
+  ///
   /// - Parameters:
   ///   - entityName: The name of an entity in the present model: the entries of its records and of its subentities'
   ///     records are returned. Another name finds the entries recorded under the name. `nil` returns the entries of all
@@ -24,19 +28,30 @@ extension Outbox {
   public func entries(
     in entityName: String? = nil, state: OutboxEntry.State? = nil, limit: Int = 100, after cursor: OutboxCursor? = nil
   ) async throws -> [OutboxEntry] {
+    let names = recordedNames(of: entityName)
     // Entries made from the log are pending, so that the loop ends at once for other states.
     var size = 8
     while true {
       let context = newContext()
       let (logged, page) = try await context.perform {
         // The log is read before the entries: a forwarder may turn the log into entries in between.
-        let logged = try self.firstLoggedSequence(in: context)
+        let log = try self.logStart(in: context)
         try self.makeReadOnlyEntries(in: context)
         let objects = try self.page(
-          of: self.recordedNames(of: entityName), state.map { [$0] } ?? OutboxEntryState.allCases, limit: limit,
-          after: cursor, in: context)
+          of: names, state.map { [$0] } ?? OutboxEntryState.allCases, limit: limit, after: cursor, in: context)
         let decoder = EntryDecoder(coordinator: self.coordinator)
-        return (logged, try objects.map { try decoder.entry($0) })
+        let entries = try objects.map { try decoder.entry($0) }
+        guard state == nil || state == .parked, Self.listsUnreadableLogs(under: names) else {
+          return (log.first, entries)
+        }
+        let unreadable = log.unreadable.map(decoder.entry(unreadable:))
+        return (log.first, Self.page(of: entries, unreadable, limit: limit, after: cursor))
+      }
+      if state == .parked, logged != nil, size > 0, Self.listsUnreadableLogs(under: names) {
+        // A record that cannot be read may follow readable ones, which become entries once.
+        _ = try await newContext().perform { try self.makeEntries() }
+        size = 0
+        continue
       }
       guard state == nil || state == .pending else { return page }
       // A long log is made into entries about as far as the page reaches. Each read costs a search of the whole log, so
@@ -68,11 +83,14 @@ extension Outbox {
   public func entry(_ id: OutboxEntry.ID) async throws -> OutboxEntry {
     let context = newContext()
     return try await context.perform {
-      try EntryDecoder(coordinator: self.coordinator).entry(try self.record(id, in: context), includesContent: true)
+      let decoder = EntryDecoder(coordinator: self.coordinator)
+      if let log = try self.unreadableLog(id, in: context) { return decoder.entry(unreadable: log.save) }
+      return try decoder.entry(try self.record(id, in: context), includesContent: true)
     }
   }
 
-  /// Returns the numbers of entries by state. The stores count by an index, at a cost that grows with the numbers.
+  /// Returns the numbers of entries by state. The stores count by an index, at a cost that grows with the numbers. Each
+  /// save that cannot be read counts as one parked entry, as in ``entries(in:state:limit:after:)``.
   ///
   /// - Parameter entityName: As in ``entries(in:state:limit:after:)``.
   /// - Throws: Errors of the store.
@@ -81,12 +99,15 @@ extension Outbox {
     return try await context.perform {
       try self.makeEntries()
       try self.makeReadOnlyEntries(in: context)
+      let names = self.recordedNames(of: entityName)
       func count(_ state: OutboxEntryState) throws -> Int {
         var request = FetchRequest(OutboxEntryRecord.self).filter { $0.state == state }
-        if let names = self.recordedNames(of: entityName) { request = request.filter(Self.isNamed(names)) }
+        if let names { request = request.filter(Self.isNamed(names)) }
         return try context.count(for: request)
       }
-      return OutboxCounts(pending: try count(.pending), sending: try count(.sending), parked: try count(.parked))
+      var counts = OutboxCounts(pending: try count(.pending), sending: try count(.sending), parked: try count(.parked))
+      if Self.listsUnreadableLogs(under: names) { counts.parked += try context.forEachLoggedChange { _, _ in }.count }
+      return counts
     }
   }
 }
@@ -122,6 +143,15 @@ extension Outbox {
     return Array(found.sorted { $0.cursor < $1.cursor }.prefix(limit))
   }
 
+  /// The page of entries with the records of the log that cannot be read.
+  private static func page(
+    of entries: [OutboxEntry], _ unreadable: [OutboxEntry], limit: Int, after cursor: OutboxCursor?
+  ) -> [OutboxEntry] {
+    guard !unreadable.isEmpty else { return entries }
+    let later = unreadable.filter { entry in cursor.map { entry.cursor > $0 } ?? true }
+    return Array((entries + later).sorted { $0.cursor < $1.cursor }.prefix(limit))
+  }
+
   private func page(
     of request: FetchRequest<OutboxEntryRecord>, limit: Int, after cursor: OutboxCursor?,
     in context: ManagedObjectContext
@@ -136,9 +166,10 @@ extension Outbox {
   /// The record of an entry.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the entry does not exist any more, or the identifier is of another
-  ///   entity.
+  ///   entity; ``ErrorCode/storeCorrupt`` for the entry of a save that cannot be read.
   func record(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxEntryRecord {
     guard let record = try records([id], in: context).first else {
+      if try unreadableLog(id, in: context) != nil { throw LogReader.unreadable }
       throw CoherenceError(
         .objectNotFound, "The outbox no longer has the entry: it is already sent or dropped. Read the list again.")
     }

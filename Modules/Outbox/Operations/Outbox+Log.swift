@@ -8,7 +8,7 @@ extension Outbox {
   /// later saves do not appear in the context.
   ///
   /// Costs one read of an empty table when the log is empty. The log of a read-only store stays; see
-  /// ``makeReadOnlyEntries(in:)``.
+  /// ``makeReadOnlyEntries(in:)``. A record of the log that cannot be read stays too; see ``unreadableLog(_:in:)``.
   ///
   /// - Parameters:
   ///   - last: The greatest sequence of the caller's interest: records of the log with greater sequences stay.
@@ -17,37 +17,39 @@ extension Outbox {
   @discardableResult
   func makeEntries(through last: Int64 = .max, limit: Int = .max) throws -> Bool {
     let size = min(limit, Self.batchSize)
-    let count = try makeEntryBatch { try self.logs(through: last, size, in: $0) }
-    guard count == size, count < limit else { return count > 0 }
+    var (count, made) = try makeEntryBatch { try self.logs(through: last, size, in: $0) }
+    guard count == size, count < limit else { return made > 0 }
     // No index orders the log, so that a search for the next batch reads the whole log. A long log is listed once.
     let ids = try logIDs(through: last).prefix(limit - count)
     for start in stride(from: 0, to: ids.count, by: Self.batchSize) {
       let batch = ids.dropFirst(start).prefix(Self.batchSize).map(AttributeValue.reference)
       let request = logRequest(through: last).filter(.membership(.path(.own), in: batch))
-      _ = try makeEntryBatch { try $0.fetch(request) }
+      made += try makeEntryBatch { try $0.fetch(request) }.made
     }
-    return true
+    return made > 0
   }
 
   /// Turns some records of the log into entries, in one transaction.
   ///
   /// - Parameter read: Returns the records. Called again when another context has turned them into entries.
-  /// - Returns: The number of records.
-  private func makeEntryBatch(_ read: (ManagedObjectContext) throws -> [OutboxLogRecord]) throws -> Int {
+  /// - Returns: The number of records, and the number of those that could be read.
+  private func makeEntryBatch(
+    _ read: (ManagedObjectContext) throws -> [OutboxLogRecord]
+  ) throws -> (count: Int, made: Int) {
     let entity = try coordinator.managedObjectModel.entity(named: OutboxLogRecord.entityName)
     let context = newContext()
     return try context.performAndWait {
       try context.planningAgain(afterRacesOver: entity) {
         let logs = try read(context)
-        guard !logs.isEmpty else { return 0 }
+        guard !logs.isEmpty else { return (0, 0) }
         do {
-          try context.makeEntries(of: logs)
+          let made = try context.makeEntries(of: logs)
           try context.save()
+          return (logs.count, made)
         } catch {
           context.rollback()
           throw error
         }
-        return logs.count
       }
     }
   }
@@ -73,9 +75,21 @@ extension Outbox {
     return Array(try context.fetch(request).filter { !$0.objectID.isStored(in: readOnly) }.prefix(limit))
   }
 
-  /// The sequence of the oldest record of the log in writable stores; `nil` for an empty log.
-  func firstLoggedSequence(in context: ManagedObjectContext) throws -> Int64? {
-    try logs(through: .max, 1, in: context).first?.sequence
+  /// The sequence of the oldest readable record of the log in writable stores, and the records that cannot be read.
+  ///
+  /// Reads one record unless that cannot be read, or a store is read-only. The unreadable records behind a readable one
+  /// may be missing.
+  func logStart(in context: ManagedObjectContext) throws -> (first: Int64?, unreadable: [LoggedSave]) {
+    let readOnly = readOnlyStores
+    if readOnly.isEmpty {
+      let log = try logs(through: .max, 1, in: context).first
+      if log?.changes != nil || log == nil { return (log?.sequence, []) }
+    }
+    var first: Int64?
+    let unreadable = try context.forEachLoggedChange { _, save in
+      if !save.id.isStored(in: readOnly) { first = min(first ?? save.sequence, save.sequence) }
+    }
+    return (first, unreadable)
   }
 
   var readOnlyStores: Set<StoreIdentifier> {
@@ -84,12 +98,29 @@ extension Outbox {
 
   var hasReadOnlyStores: Bool { coordinator.persistentStores.contains { $0.environment.isReadOnly } }
 
-  /// Turns the logs of read-only stores into unsaved entries of a context, so that the context can list them.
+  /// Turns the logs of read-only stores into unsaved entries of a context, so that the context can list them. Skips the
+  /// records that cannot be read.
   func makeReadOnlyEntries(in context: ManagedObjectContext) throws {
     let readOnly = readOnlyStores
     guard !readOnly.isEmpty else { return }
     try context.makeEntries(
       of: try context.fetch(FetchRequest(OutboxLogRecord.self)).filter { $0.objectID.isStored(in: readOnly) })
+  }
+}
+
+// MARK: - Records that cannot be read
+
+extension Outbox {
+  /// The record of the log with the identifier of an entry, if the record cannot be read. The list of parked entries
+  /// shows the record as an entry until a person drops it.
+  func unreadableLog(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxLogRecord? {
+    guard id.entity.name == OutboxLogRecord.entityName else { return nil }
+    return try context.objects(for: [id], as: OutboxLogRecord.self).first { $0.changes == nil }
+  }
+
+  /// Whether the list of some recorded entity names has the records of the log that cannot be read.
+  static func listsUnreadableLogs(under names: [String]?) -> Bool {
+    names?.contains(OutboxLogRecord.entityName) ?? true
   }
 }
 

@@ -11,8 +11,8 @@ extension Outbox {
   /// sendable ones.
   ///
   /// Called inside of the context, after ``makeEntries(through:limit:)``. Saves of the time in between are still in the
-  /// log: their records, and all later saves, wait for the next call. Values over 32 KB are left out, see
-  /// ``loaded(_:in:)``.
+  /// log: their records, and all later saves, wait for the next call. The saves of a store after one that cannot be
+  /// read wait until this one is dropped. Values over 32 KB are left out, see ``loaded(_:in:)``.
   ///
   /// - Parameters:
   ///   - date: The present time.
@@ -28,33 +28,33 @@ extension Outbox {
   ) throws -> OutboxSelection {
     guard limit > 0 else { return OutboxSelection() }
     let unread = try UnreadLog(in: context, except: readOnlyStores)
-    var reader = NodeReader(in: context, before: unread.start)
+    var reader = NodeReader(in: context, before: unread)
     var size = 1024
     while true {
       try reader.read(size)
       reader.setClaimValidity(validity)
       OutboxSequence.shared.raise(to: reader.end)
-      let wantedCount = onlyRetried ? Int.max : OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count)
+      // Some of the records may wait for an insert after an unreadable save, and must not hide the others.
+      let wantsAll = onlyRetried || !unread.unreadable.isEmpty
+      let wantedCount = wantsAll ? Int.max : OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count)
       let ready = candidates(wantedCount, of: reader, at: date, maximumDelay)
         .filter { !unread.changes($0.ready.record) }
       let admitted = onlyRetried ? ready.filter(\.ready.isRetried) : ready
       if admitted.count >= limit || reader.isAtEnd {
         var surplus = OutboxSurplus(admitted, through: reader.knownEnd)
-        var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, in: context)
-        if !reader.isAtEnd {
-          try removeStepsBeforeInserts(from: &selection.steps, ignoring: reader.records, in: context)
-        }
+        var (selection, cancelled) = try take(limit, from: &surplus, of: reader, before: unread, in: context)
         let isChanged = try remove(cancelled, in: context)
         if !selection.steps.isEmpty || reader.isAtEnd && !isChanged {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
           selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
           selection.isComplete = reader.isAtEnd && unread.isEmpty
+          selection.unreadable = unread.unreadable
           selection.holdsBack = admitted.count < ready.count
           selection.surplus = surplus
           return selection
         }
         // Entries without an effect counted against the limit, so that the search begins again without them.
-        if isChanged { (reader, size) = (NodeReader(in: context, before: unread.start), 512) }
+        if isChanged { (reader, size) = (NodeReader(in: context, before: unread), 512) }
       }
       // The size doubles, so that all graphs together cost at most twice as much as the last graph.
       size *= 2
@@ -74,20 +74,40 @@ extension Outbox {
     var surplus = surplus
     while !surplus.isEmpty {
       let candidates = surplus.take(limit).filter { !unread.changes($0.ready.record) }
-      var (selection, cancelled) = try plan(candidates, through: min(surplus.end, unread.start - 1), in: context)
+      let end = min(surplus.end, unread.start - 1)
+      var (selection, cancelled) = try plan(candidates, through: end, before: unread, in: context)
       // Another process may have claimed or tried a record since the search.
       selection.steps.removeAll { $0.head.state != .pending || $0.head.nextAttemptDate.map { $0 > date } == true }
-      let deferred = selection.steps.reduce(into: Set()) { $0.formUnion($1.deferredReferences) }
+      let deferred = selection.steps.reduce(into: Set()) { $0.formUnion($1.stored($1.deferredReferences)) }
       try removeStepsBeforeInserts(from: &selection.steps, ignoring: deferred, in: context)
       let isChanged = try remove(cancelled, in: context)
       if !selection.steps.isEmpty {
         selection.surplus = surplus
+        selection.unreadable = unread.unreadable
         return selection
       }
       // The save has ended the unit of work, in which the log was read.
       if isChanged { break }
     }
     return OutboxSelection()
+  }
+
+  /// The requests of the first records of a surplus that depend on no insert behind the read entries, and the entries
+  /// without an effect.
+  private func take(
+    _ limit: Int, from surplus: inout OutboxSurplus, of reader: NodeReader, before unread: UnreadLog,
+    in context: ManagedObjectContext
+  ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
+    while true {
+      var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, before: unread, in: context)
+      if !reader.isAtEnd || !unread.unreadable.isEmpty {
+        try removeStepsBeforeInserts(from: &selection.steps, ignoring: reader.records, in: context)
+      }
+      // With all entries read, a later search would remove the same requests again.
+      guard reader.isAtEnd, selection.steps.isEmpty, cancelled.isEmpty, !surplus.isEmpty else {
+        return (selection, cancelled)
+      }
+    }
   }
 
   /// The sendable records of all stores.
@@ -98,25 +118,20 @@ extension Outbox {
   ) -> [OutboxSurplus.Candidate] {
     reader.completeNodes.flatMap { store, nodes in
       let graph = CausalGraph(nodes)
-      let left = rootsOfLaterModel(nodes, store)
-      return graph.ready(at: date, limit: count, longestWait: maximumDelay, withoutRoots: left).map {
+      let left = recordsOfLaterModel(nodes, store)
+      return graph.ready(at: date, limit: count, longestWait: maximumDelay, without: left).map {
         OutboxSurplus.Candidate(store: store, ready: $0)
       }
     }
   }
 
-  /// The names of hierarchies that the model does not have, if a program with a later model has opened the store. The
-  /// entries of their records are left to the later program. Without a later model no program can send such entries, so
+  /// The records of entities that the model does not have, if a program with a later model has opened the store. The
+  /// entries of these records are left to the later program. Without a later model no program can send such entries, so
   /// that they are parked.
-  private func rootsOfLaterModel(_ nodes: [OutboxNode], _ identifier: StoreIdentifier) -> Set<String> {
-    let known = coordinator.managedObjectModel.entitiesByName
-    var unknown: Set<String> = []
-    var last: String?
-    // Consecutive entries are mostly of one hierarchy.
-    for node in nodes where node.record.rootName != last {
-      last = node.record.rootName
-      if known[node.record.rootName] == nil { unknown.insert(node.record.rootName) }
-    }
+  ///
+  /// A subentity may be unknown in a known hierarchy: the later program has added it while this program was running.
+  private func recordsOfLaterModel(_ nodes: [OutboxNode], _ identifier: StoreIdentifier) -> Set<OutboxRecord> {
+    let unknown = Set(nodes.lazy.filter { !$0.isEntityKnown }.map(\.record))
     guard !unknown.isEmpty, let store = coordinator.persistentStore(with: identifier),
       let metadata = try? store.metadata()
     else { return [] }
@@ -125,9 +140,12 @@ extension Outbox {
 
   /// The next request of each ready record in the order of the first entries, and the entries without an effect.
   ///
-  /// - Parameter end: The ``OutboxNode/transaction`` of the last known save. Entries of later saves are ignored.
+  /// - Parameters:
+  ///   - end: The ``OutboxNode/transaction`` of the last known save. Entries of later saves are ignored.
+  ///   - unread: The log. Entries of saves after an unreadable one are ignored too.
   private func plan(
-    _ candidates: [OutboxSurplus.Candidate], through end: Int64, in context: ManagedObjectContext
+    _ candidates: [OutboxSurplus.Candidate], through end: Int64, before unread: UnreadLog,
+    in context: ManagedObjectContext
   ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
     var selection = OutboxSelection()
     selection.candidates = candidates
@@ -135,7 +153,9 @@ extension Outbox {
     for (store, group) in Dictionary(grouping: candidates, by: \.store) {
       let entries = try entries(of: group.map(\.ready.record), store: store, &selection.objects, in: context)
       for ready in group.map(\.ready) {
-        let knownEntries = (entries[ready.record] ?? []).prefix { $0.transaction <= end }
+        let knownEntries = (entries[ready.record] ?? []).prefix {
+          $0.transaction <= end && unread.isBeforeUnreadable($0.transaction, in: store)
+        }
         let plan = OutboxPlan(entries: Array(knownEntries))
         cancelled += plan.cancelled
         // A parked first step blocks the record until the user decides.
@@ -154,18 +174,22 @@ extension Outbox {
   /// - Parameter ignored: The records whose inserts delay no request: the search has ordered the requests by them, or
   ///   the requests leave their references out.
   private func removeStepsBeforeInserts(
-    from steps: inout [OutboxStep], ignoring ignored: Set<OutboxRecord>, in context: ManagedObjectContext
+    from steps: inout [OutboxStep], ignoring ignored: Set<StoredRecord>, in context: ManagedObjectContext
   ) throws {
-    var unsentInserts: Set<OutboxRecord> = []
-    let targets = steps.reduce(into: Set<OutboxRecord>()) { $0.formUnion($1.newReferences) }.subtracting(ignored)
-    for (rootName, group) in Dictionary(grouping: targets, by: \.rootName) {
+    var unsentInserts: Set<StoredRecord> = []
+    let targets = steps.reduce(into: Set<StoredRecord>()) { $0.formUnion($1.stored($1.newReferences)) }
+      .subtracting(ignored)
+    for (rootName, group) in Dictionary(grouping: targets, by: \.record.rootName) {
       let rootNames = coordinator.managedObjectModel.recordedNames(ofRoot: rootName)
-      for object in try records(ofKeys: group.map(\.key), rootNames: rootNames, in: context)
-      where object.kind == .insert {
-        unsentInserts.insert(OutboxRecord(rootName: rootName, key: object.recordKey))
+      let keys = Set(group.map(\.record.key))
+      for object in try records(ofKeys: Array(keys), rootNames: rootNames, in: context) where object.kind == .insert {
+        let record = OutboxRecord(rootName: rootName, key: object.recordKey)
+        unsentInserts.insert(StoredRecord(store: object.storeIdentifier, record: record))
       }
     }
-    if !unsentInserts.isEmpty { steps.removeAll { !$0.newReferences.isDisjoint(with: unsentInserts) } }
+    // The keys have found records of the other stores too.
+    unsentInserts.formIntersection(targets)
+    if !unsentInserts.isEmpty { steps.removeAll { !$0.stored($0.newReferences).isDisjoint(with: unsentInserts) } }
   }
 
   /// The entries of records of one store, in the order of each record's saves.
@@ -215,7 +239,7 @@ extension Outbox {
     guard step.changes.contains(where: \.hasOmittedValue) else { return step }
     let decoder = EntryDecoder(coordinator: coordinator)
     let entries = try step.entries.map { try decoder.entry(try record($0.id, in: context), includesContent: true) }
-    return step.replacing(entries)
+    return step.withValues(of: entries)
   }
 }
 
@@ -224,5 +248,10 @@ extension OutboxStep {
   var newReferences: Set<OutboxRecord> {
     guard kind != .delete else { return [] }
     return Set(changes.compactMap { $0.value?.record } + members.flatMap(\.added))
+  }
+
+  /// Records of the step's store.
+  fileprivate func stored(_ records: Set<OutboxRecord>) -> Set<StoredRecord> {
+    Set(records.map { StoredRecord(store: head.id.storeIdentifier, record: $0) })
   }
 }

@@ -10,8 +10,10 @@ struct OutboxSelection {
   var objects: [ManagedObjectID: OutboxEntryRecord] = [:]
   /// The entries that the search has read and not deleted, without their values.
   var nodes: [OutboxNode] = []
-  /// Whether ``nodes`` are all entries of the stores.
+  /// Whether ``nodes`` are all entries of the stores, and the log has no readable save.
   var isComplete = false
+  /// The records of the log that cannot be read. The entries of later saves in their stores wait.
+  var unreadable: Set<ManagedObjectID> = []
   /// Whether sendable records were left out, because only retried ones were wanted.
   var holdsBack = false
   /// The records from which ``steps`` were made, and records without a step, because another process has claimed or

@@ -50,10 +50,4 @@ struct OutboxSurplus: Sendable {
     candidates =
       taken.filter { unsent.contains(StoredRecord(store: $0.store, record: $0.ready.record)) } + candidates
   }
-
-  /// A record in its store.
-  private struct StoredRecord: Hashable {
-    let store: StoreIdentifier?
-    let record: OutboxRecord
-  }
 }

@@ -119,12 +119,12 @@ struct CausalGraph: Sendable {
   ///   - limit: The greatest number of records.
   ///   - longestWait: The longest time for which a process postpones an attempt or claims an entry. A date further in
   ///     the future means that the clock was set back, and is ignored.
-  ///   - excludedRoots: The names of the hierarchies whose records this program does not send.
+  ///   - excluded: The records that this program does not send.
   func ready(
-    at date: Date, limit: Int, longestWait: Duration? = nil, withoutRoots excludedRoots: Set<String> = []
+    at date: Date, limit: Int, longestWait: Duration? = nil, without excluded: Set<OutboxRecord> = []
   ) -> [Ready] {
     var result: [Ready] = []
-    for record in order where excludedRoots.isEmpty || !excludedRoots.contains(record.rootName) {
+    for record in order where excluded.isEmpty || !excluded.contains(record) {
       if result.count >= limit { break }
       guard waiting(record, at: date, longestWait: longestWait) == nil else { continue }
       let unsent = (predecessors[record] ?? []).filter { runs[$0]?.isUnsentInsert == true }

@@ -17,6 +17,8 @@ struct OutboxNode: Sendable {
   let claimant: String?
   /// The validity of the claim, as far as the forwarder knows that reads the entry.
   var validity = ClaimValidity.untilLeaseEnds
+  /// Whether the model has the entity of the record and the root of the hierarchy, under their present or former names.
+  var isEntityKnown = true
   let references: [EntryFormat.Reference]
 
   /// Whether the user has retried the entry since its last attempt.

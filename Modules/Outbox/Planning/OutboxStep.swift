@@ -55,16 +55,16 @@ extension OutboxStep {
     identity = merged.identity(of: kind)
   }
 
-  /// Returns the same request, made from copies of its entries with the large values. Leaves out the properties that
+  /// Returns the same request with the large values, which copies of its entries have. Leaves out the properties that
   /// this request leaves out.
-  func replacing(_ entries: [OutboxEntry]) -> OutboxStep {
+  func withValues(of copies: [OutboxEntry]) -> OutboxStep {
     let outcome: EntryGroup.Outcome =
       switch kind {
       case .insert: .insert
       case .update: .update
       case .delete: mayBeUnknownToServer ? .deleteOfUncertainInsert : .delete
       }
-    var step = OutboxStep(entries, outcome: outcome)
+    var step = OutboxStep(zip(entries, copies).map { $0.withValues(of: $1) }, outcome: outcome)
     let names = Set(changes.map(\.name))
     step.changes.removeAll { !names.contains($0.name) }
     step.deferredReferences = deferredReferences

@@ -3,14 +3,22 @@ import Foundation
 
 extension ManagedObjectContext {
   /// Calls a block with each change in the log, in no order. Registers no objects in the context.
-  func forEachLoggedChange(_ body: (LogChange, LoggedSave) throws -> Void) throws {
-    guard let model = persistentStoreCoordinator?.managedObjectModel else { return }
+  ///
+  /// - Returns: The records of the log that cannot be read. The block gets none of their changes.
+  @discardableResult
+  func forEachLoggedChange(_ body: (LogChange, LoggedSave) throws -> Void) throws -> [LoggedSave] {
+    guard let model = persistentStoreCoordinator?.managedObjectModel else { return [] }
     let sink = try LogSink(model)
     try read(FetchRequest(OutboxLogRecord.self), into: sink)
+    var unreadable: [LoggedSave] = []
     for (save, payload) in sink.saves {
-      var reader = try LogReader(payload, firstSequence: save.sequence)
-      while let change = try reader.next() { try body(change, save) }
+      guard let changes = try? LogReader.changes(in: payload, firstSequence: save.sequence) else {
+        unreadable.append(save)
+        continue
+      }
+      for change in changes { try body(change, save) }
     }
+    return unreadable
   }
 
   /// Turns the records of the log that contain a change of one of the given records into entries, and deletes these
@@ -18,7 +26,7 @@ extension ManagedObjectContext {
   ///
   /// The log is read in the same state of the stores as the other records of the context: a record read with a user's
   /// edit also has the entry of the edit. The caller saves. When another context makes the same entries first, the save
-  /// throws a version conflict.
+  /// throws a version conflict. Records of the log that cannot be read are skipped.
   func makeLoggedEntries(of records: [ManagedObjectID]) throws {
     var wanted: Set<OutboxRecord> = []
     for id in records {
@@ -31,13 +39,19 @@ extension ManagedObjectContext {
     try makeEntries(of: try objects(for: ids.sorted { $0.key < $1.key }, as: OutboxLogRecord.self))
   }
 
-  /// Turns records of the log into entries, and deletes the records of the log. The caller saves.
-  func makeEntries(of logs: [OutboxLogRecord]) throws {
+  /// Turns records of the log into entries, and deletes the records of the log. A record that cannot be read stays. The
+  /// caller saves.
+  ///
+  /// - Returns: The number of records that became entries.
+  @discardableResult
+  func makeEntries(of logs: [OutboxLogRecord]) throws -> Int {
+    var count = 0
     for log in logs {
+      guard let changes = log.changes else { continue }
+      count += 1
       let store = log.objectID.storeIdentifier.flatMap { persistentStoreCoordinator?.persistentStore(with: $0) }
       let (transaction, author, enqueued) = (log.transaction, log.author, log.enqueued)
-      var reader = try LogReader(log.payload, firstSequence: log.sequence)
-      while let change = try reader.next() {
+      for change in changes {
         let entry = try insertNewObject(forEntityName: OutboxEntryRecord.entityName)
         if let store { try assign(entry, to: store) }
         guard let entry = entry as? OutboxEntryRecord else { continue }
@@ -51,6 +65,17 @@ extension ManagedObjectContext {
       }
       delete(log)
     }
+    return count
+  }
+}
+
+extension OutboxLogRecord {
+  /// The changes in their order; `nil` for a record that cannot be read. Each access decodes them.
+  var changes: [LogChange]? { try? LogReader.changes(in: payload, firstSequence: sequence) }
+
+  /// The values that all changes share.
+  var save: LoggedSave {
+    LoggedSave(id: objectID, sequence: sequence, transaction: transaction, author: author, enqueued: enqueued)
   }
 }
 

@@ -39,6 +39,29 @@ extension OutboxEntryRecord {
     groupEnd = nil
   }
 
+  /// Ends the refusal of the entry, if the server has refused it: gives its request new idempotency keys, because a
+  /// server may repeat its first decision for the old ones.
+  ///
+  /// - Parameter entries: Entries of the record, the last one of the refused request among them. A request that ends
+  ///   with a delete has the key of the delete.
+  func endRefusal(with entries: [OutboxEntryRecord]) {
+    guard isRejected else { return }
+    isRejected = false
+    renewKey()
+    for entry in entries where entry.kind == .delete && entry !== self { entry.idempotencyKey = .random() }
+  }
+
+  /// Makes the entry pending, without attempts and without a claim.
+  ///
+  /// - Parameter date: The time of the next attempt, ``atOnce`` or ``retried``.
+  func makePending(from date: Date) {
+    state = .pending
+    attempts = 0
+    nextAttempt = date
+    lease = nil
+    claimant = nil
+  }
+
   /// Orders the entries of one record by the record's saves.
   func precedes(_ other: OutboxEntryRecord) -> Bool {
     (recordVersion, sequence, objectID.key) < (other.recordVersion, other.sequence, other.objectID.key)

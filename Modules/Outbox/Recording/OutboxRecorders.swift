@@ -20,8 +20,15 @@ final class OutboxRecorders: Sendable {
   func recorder(
     for coordinator: PersistentStoreCoordinator, _ names: Set<String>, make: () throws -> OutboxRecorder
   ) throws -> OutboxRecorder {
-    try registrations.withLock { registrations in
-      registrations = registrations.filter { $0.value.coordinator != nil }
+    // Released after the lock: another thread may release its last reference to a coordinator in the meantime.
+    var coordinators: [PersistentStoreCoordinator] = []
+    defer { withExtendedLifetime(coordinators) {} }
+    return try registrations.withLock { registrations in
+      registrations = registrations.filter { registration in
+        guard let coordinator = registration.value.coordinator else { return false }
+        coordinators.append(coordinator)
+        return true
+      }
       let key = ObjectIdentifier(coordinator)
       if let present = registrations[key], present.coordinator === coordinator, let recorder = present.recorder {
         guard present.names == names else {

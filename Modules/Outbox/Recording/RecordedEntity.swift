@@ -21,7 +21,7 @@ final class RecordedEntity: Sendable {
     let isServerAssigned: Bool
   }
 
-  /// The attributes and to-one relationships.
+  /// The attributes and to-one relationships, without those that ``EntityDescription/recordsValues(of:)`` leaves out.
   let fields: [Field]
   /// The attributes and to-one relationships, as ``fields``.
   let encodedFields: [EncodedField]
@@ -43,7 +43,9 @@ final class RecordedEntity: Sendable {
     for slot in entity.slots.indices {
       let isServerAssigned: Bool
       switch entity.slots[slot] {
-      case .attribute(let attribute): isServerAssigned = attribute.isServerAssigned
+      case .attribute(let attribute):
+        guard entity.recordsValues(of: attribute) else { continue }
+        isServerAssigned = attribute.isServerAssigned
       case .reference(let relationship): isServerAssigned = relationship.isServerAssigned
       // The position of a member is no value of its own: a reordering is recorded as a change of the ordered
       // relationship.
@@ -74,7 +76,14 @@ final class RecordedEntity: Sendable {
   /// Whether a change of members belongs into the entry of its record.
   func recordsMembers(_ change: RecordedMembers) -> Bool {
     guard !change.relationship.isServerAssigned else { return false }
-    return change.isOwner || change.isReordered || !representedElsewhere.contains(change.relationship)
+    return change.isReordered || recordsLinks(of: change.relationship, isOwner: change.isOwner)
+  }
+
+  /// Whether the entries of a to-many relationship's record describe the links.
+  ///
+  /// - Parameter isOwner: See ``OutboxMembers/isOwner``.
+  func recordsLinks(of relationship: RelationshipDescription, isOwner: Bool) -> Bool {
+    !relationship.isServerAssigned && (isOwner || !representedElsewhere.contains(relationship))
   }
 }
 
@@ -86,31 +95,5 @@ extension Slot {
     case .int16, .int32, .int64, .bool, .float, .double, .decimal, .date, .uuid: false
     default: true
     }
-  }
-}
-
-extension EntityDescription {
-  /// The attributes that identify a record for a server: the entity's key, or else its shortest uniqueness constraint
-  /// over attributes, the first one among equally short ones.
-  var identifyingAttributes: [AttributeDescription] {
-    if let key = keyAttributes { return key }
-    let constraints = uniquenessConstraints.compactMap { constraint -> [AttributeDescription]? in
-      let attributes = constraint.compactMap { $0 as? AttributeDescription }
-      return attributes.count == constraint.count ? attributes : nil
-    }
-    return constraints.min { $0.count < $1.count } ?? []
-  }
-
-  /// The highest entity of the hierarchy among whose records the values of ``identifyingAttributes`` are unique. A
-  /// record of another entity beside it may have the same values.
-  var identifyingScope: EntityDescription {
-    let key: [PropertyDescription] = identifyingAttributes
-    var scope = self
-    while let parent = scope.superentity,
-      parent.uniquenessConstraints.contains(where: { constraint in constraint.allSatisfy(key.contains) })
-    {
-      scope = parent
-    }
-    return scope
   }
 }

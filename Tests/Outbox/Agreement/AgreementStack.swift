@@ -61,6 +61,14 @@ struct AgreementStack {
     return configuration
   }
 
+  /// The configuration of a program that opens the store for reading only, in any directory.
+  var readOnlyConfiguration: StoreConfiguration {
+    var configuration = configuration
+    configuration.location = connect.persistentStoreCoordinator.persistentStores.first?.url
+    configuration.options[StoreOption.readOnly] = true
+    return configuration
+  }
+
   /// The metadata of the store.
   func metadata() throws -> StoreMetadata? { try connect.persistentStoreCoordinator.persistentStores.first?.metadata() }
 

@@ -60,6 +60,17 @@ struct ConflictTests {
   }
 
   @Test(arguments: Backend.available)
+  func `conflicts are listed in the order in which merges found them, and by entity`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old", 3: "old"])
+    for id in 1...3 as ClosedRange<Int64> { try stack.set("edited", of: id) }
+    for id in [2, 3, 1] { try stack.merge(AgreementStack.page([id: "new \(id)"]), .conflict) }
+    let conflicts = try await stack.outbox.conflicts(in: "Task")
+    #expect(
+      conflicts.flatMap { $0.properties.map(\.server) } == [.string("new 2"), .string("new 3"), .string("new 1")])
+    #expect(try await stack.outbox.conflicts(in: "Label").isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
   func `the stream of conflict counts has each new count`(backend: Backend) async throws {
     let stack = try AgreementStack(backend, titles: [1: "old"])
     var counts = stack.outbox.conflictCounts().makeAsyncIterator()
@@ -200,6 +211,23 @@ struct ConflictTests {
     #expect(entry["title"]?.value == .value(.string("edited")) && entry["title"]?.base == nil)
     #expect(try stack.merge(AgreementStack.page([2: "old"]), .keepLocal, .replace).pendingConflicts == 0)
     #expect(try stack.titles() == [1: "edited", 2: "old"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that is sent as new has its members whose entity is not forwarded`(backend: Backend) async throws {
+    let stack = try AgreementStack(backend, titles: [1: "old", 2: "old"])
+    try stack.edit { context in
+      let label = try context.insertNewObject(forEntityName: "Label")
+      try label.setValue("red", for: "name")
+      try AgreementStack.task(1, context)?.setObjects([label], for: "labels")
+    }
+    try stack.merge(AgreementStack.page([2: "old"]), .keepLocal, .replace)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    let entry = try #require(try await stack.outbox.entries().first)
+    #expect(entry.kind == .insert)
+    #expect(entry.members.map(\.name) == ["labels"])
+    #expect(entry.members.map(\.added.count) == [1])
   }
 
   @Test(arguments: Backend.available)

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceStrategies
 import Foundation
 import TestSupport
 import Testing
@@ -80,6 +81,24 @@ struct SharedConfirmationTests {
     try await send("B", stack)
     #expect(try records(stack) == 1)
     #expect(try confirmations(other, since: requestedAt - .seconds(600)).count == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the expired confirmations of a read-only store stay, and those of other stores are deleted`(
+    _ backend: Backend
+  ) async throws {
+    let (archive, stack) = (try NoteStack(backend), try NoteStack(backend))
+    try await send("A", archive)
+    try await send("A", stack)
+    var configuration = backend.configuration(named: archive.name)
+    configuration.location = archive.connect.persistentStoreCoordinator.persistentStores.first?.url
+    configuration.options[StoreOption.readOnly] = true
+    try stack.connect.attachPersistentStore(for: configuration)
+    #expect(try records(stack) == 2)
+    stack.time.advance(by: .seconds(301))
+    try await send("B", stack)
+    #expect(try records(stack) == 2)
+    #expect(try records(archive) == 1)
   }
 
   @Test(arguments: Backend.available)

@@ -48,6 +48,44 @@ struct ForwardingBatchTests {
     #expect(try stack.ids() == ["A": "x", "B": "s1", "C": "local-C"])
   }
 
+  @Test func `a batch has at most a hundred edits by default, and a limit below one counts as one`() async throws {
+    let (single, singleSizes) = try stack(.inMemory, limit: 0)
+    #expect(try await single.forwardAll() == 0)
+    #expect(singleSizes.all == [1, 1, 1])
+
+    let (many, sizes) = (try NoteStack(), Sizes())
+    try many.outbox.forward(Note.entityName) { [server = many.server] handlers in
+      handlers.batch { requests in
+        sizes.add(requests.count)
+        return await server.receive(requests)
+      }
+    }
+    try many.edit { context in
+      for number in 0..<101 { try Note(context: context).id = "local-\(number)" }
+    }
+    #expect(try await many.forwardAll() == 0)
+    #expect(sizes.all == [100, 1])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit that its batch handler never decides on is parked after the last attempt`(_ backend: Backend)
+    async throws
+  {
+    let stack = try NoteStack(backend)
+    try stack.outbox.forward(Note.entityName) { handlers in handlers.batch { _ in [:] } }
+    try stack.insertNote("A")
+    let events = stack.outbox.events
+    let retry = RetryPolicy(attempts: 2, initialDelay: .zero, jitter: 0)
+    #expect(try await stack.forwardAll(stack.options(retry: retry)) == 1)
+    var errors: [any Error] = []
+    for await event in events {
+      if case .parked(_, error: let error) = event { errors.append(error) }
+      if case .stopped = event { break }
+    }
+    #expect(errors.count == 1 && errors.allSatisfy { ErrorCode.forwardUnanswered ~= $0 })
+    #expect(try await stack.outbox.entries(state: .parked).map(\.attempts) == [2])
+  }
+
   @Test(arguments: Backend.available)
   func `the answers of a batch search for copies of their records together`(_ backend: Backend) async throws {
     let (stack, sizes) = try stack(backend, limit: 20)

@@ -80,6 +80,35 @@ struct ForwardingConflictTests {
     #expect(try await stack.outbox.conflictCount() == 1)
   }
 
+  @Test func `a number of a reply equals a recorded number of another type, and is in no conflict`() async throws {
+    let model = try ManagedObjectModel {
+      Entity("Jar", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .string)
+        Attribute("weight", .double, default: 2.0)
+        Attribute("height", .float, default: Float(0.1))
+        Attribute("rank", .int64, default: Int64(0))
+      }
+    }.addingOutbox()
+    let stack = try OutboxStack(on: .inMemory, model: model, entities: ["Jar"])
+    try stack.outbox.forward("Jar") { handlers in
+      handlers.insert { _ in .accepted }
+      handlers.update { _ in .conflict(["weight": Int(2), "height": Double(0.1), "rank": Int64(9)]) }
+    }
+    try stack.save { try $0.insertNewObject(forEntityName: "Jar").setValue("a", for: "id") }
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 0)
+    try stack.save { context in
+      let jar = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Jar")).first)
+      try jar.setValue(3.0, for: "weight")
+      try jar.setValue(Float(0.3), for: "height")
+      try jar.setValue(Int64(5), for: "rank")
+    }
+    #expect(try await stack.outbox.flush() == 1)
+    await stack.outbox.stop()
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    #expect(conflict.properties.map(\.name) == ["rank"])
+  }
+
   @Test(arguments: Backend.available)
   func `keeping a parked edit sends the edit on top of the server's values, under another key`(
     _ backend: Backend

@@ -6,16 +6,17 @@ import Foundation
 enum OutboxModels {
   static let main = model()
 
-  /// The model of another version of the program, which declares the items differently.
-  static func model(item: Entity? = TestItem.entityDescription()) -> ManagedObjectModel {
+  /// The model of another version of the program, which declares the items differently, or has other entities too.
+  static func model(item: Entity? = TestItem.entityDescription(), others: [Entity] = []) -> ManagedObjectModel {
     let items = item.map { [$0] } ?? []
     do {
       return try ManagedObjectModel(
         name: "OutboxTests",
         entities: [TestList.entityDescription(items: item?.name), tag(items: item?.name), person, employee, note]
-          + items,
+          + items + others,
         configurations: [
-          "Main": ["TestList", "TestTag"] + items.map(\.name), "Other": ["TestPerson", "TestNote"],
+          "Main": ["TestList", "TestTag"] + items.map(\.name) + others.map(\.name),
+          "Other": ["TestPerson", "TestNote"],
         ]
       ).addingOutbox()
     } catch {

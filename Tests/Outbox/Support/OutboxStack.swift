@@ -36,9 +36,9 @@ struct OutboxStack {
   }
 
   /// A second stack on the same store, in the place of another program.
-  func another() throws -> OutboxStack {
+  func another(model: ManagedObjectModel = OutboxModels.main) throws -> OutboxStack {
     try OutboxStack(
-      directory: directory, configuration, .directIndependent, OutboxModels.main, ["TestList", "TestItem", "TestTag"])
+      directory: directory, configuration, .directIndependent, model, ["TestList", "TestItem", "TestTag"])
   }
 
   /// A second stack with the same store, opened for reading only.

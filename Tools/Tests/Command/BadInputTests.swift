@@ -93,7 +93,8 @@ struct BadInputTests {
     for arguments in [
       ["outbox", "retry", "x"], ["outbox", "drop", "x"], ["outbox", "park", "x"], ["actions", "prune", "x"],
       ["actions", "prune", "x", "--older-than", "soon"], ["outbox", "list", "x", "--limit", "0"],
-      ["outbox", "list", "x", "--state", "lost"], ["outbox", "show", "x", "y"], ["outbox", "list", "x", "--values"],
+      ["outbox", "list", "x", "--state", "lost"], ["outbox", "show", "x", "y"],
+      ["outbox", "show", "x", "log:"], ["outbox", "list", "x", "--values"],
       ["actions", "prune", "x", "--older-than", "1h", "--state", "running"], ["outbox", "retry", "x", "1", "--all"],
       ["actions"], ["outbox", "watch", "x", "--interval", "0s"],
     ] {

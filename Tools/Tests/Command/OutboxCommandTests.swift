@@ -90,6 +90,32 @@ struct OutboxCommandTests {
     try application.close()
   }
 
+  @Test func `a save that cannot be read has an identifier of its own, by which it is shown and dropped`() async throws
+  {
+    let (place, application) = try await place()
+    defer { try? place.remove() }
+    try application.save { context in
+      let saves = try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxLog").sort("sequence"))
+      try saves[1].setValue(Data([255]), for: "payload")
+    }
+    let entries = try await application.outbox.entries()
+    try #require(entries.map(\.isReadable) == [true, false, true])
+    let ids = entries.map { ($0.isReadable ? "" : "log:") + "\($0.id.key)" }
+    let listed = try place.run("outbox", then: ["--json"]).list("entries").map { "\($0["id"] ?? "none")" }
+    #expect(listed == ids)
+    #expect(try place.run("outbox").output.contains("\n\(ids[1]) "))
+    let shown = try place.run("outbox", "show", then: [ids[1]])
+    #expect(shown.output.contains(ids[1]) && shown.output.contains("not readable"), "\(shown.output)\(shown.error)")
+    for id in [ids[0], ids[2]] { #expect(try place.run("outbox", "show", then: [id]).output.contains("Task")) }
+    #expect(try place.run("outbox", "retry", then: [ids[1]]).status == 1)
+    #expect(try place.run("outbox", "drop", then: [ids[1]]).output == "1 entry dropped.\n")
+    let again = try place.run("outbox", "drop", then: [ids[1]])
+    #expect(
+      again.error == "error: The outbox has no entry \(ids[1]): it was sent or dropped meanwhile, or never was.\n")
+    #expect(try await application.outbox.entries().map { "\($0.id.key)" } == [ids[0], ids[2]])
+    try application.close()
+  }
+
   @Test func `an operation on several entries changes none of them if one is unknown`() async throws {
     let (place, application) = try await place(1)
     defer { try? place.remove() }

@@ -33,7 +33,7 @@ struct RetryEntries: ReportingCommand {
     let entries = try await store.entries(ids.ids)
     for entry in entries { try await store.outbox.retry(entry.id) }
     try output.write(["retried": .number(entries.count)]) {
-      for entry in entries { Output.line("The entry \(entry.id.key) of '\(entry.entityName)' is sent again.") }
+      for entry in entries { Output.line("The entry \(entry.entryID) of '\(entry.entityName)' is sent again.") }
     }
   }
 }
@@ -58,7 +58,7 @@ struct ParkEntries: ReportingCommand {
     let entries = try await store.entries(ids.ids)
     for entry in entries { try await store.outbox.park(entry.id, error: reason) }
     try output.write(["parked": .number(entries.count)]) {
-      for entry in entries { Output.line("The entry \(entry.id.key) of '\(entry.entityName)' is parked.") }
+      for entry in entries { Output.line("The entry \(entry.entryID) of '\(entry.entityName)' is parked.") }
     }
   }
 }

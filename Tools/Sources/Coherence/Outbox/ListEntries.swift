@@ -54,8 +54,8 @@ struct ShowEntry: ReportingCommand {
     commandName: "show", abstract: "Shows an entry, with its values on request.")
 
   @OptionGroup var store: StoreArguments
-  @Argument(help: "The number of the entry.")
-  var id: Int64
+  @Argument(help: "The identifier of the entry, as a list shows it: 57, or log:57 for a save that cannot be read.")
+  var id: EntryID
   @OptionGroup var output: OutputArguments
 
   @Flag(help: "Show the values of the record.")
@@ -99,8 +99,8 @@ struct WatchEntries: ReportingCommand {
 extension WatchedRow {
   init(_ entry: OutboxEntry) {
     self.init(
-      id: "\(entry.id.key)", cells: entry.cells, state: entry.stateText,
-      subject: "\(entry.id.key) \(entry.kind) \(entry.entityName) \(entry.record.key)"
+      id: "\(entry.entryID)", cells: entry.cells, state: entry.stateText,
+      subject: "\(entry.entryID) \(entry.kind) \(entry.entityName) \(entry.record.key)"
         + (entry.lastError.map { " (attempt \(entry.attempts): \($0))" } ?? ""),
       json: entry.json(values: false),
       fingerprint: [entry.stateText, "\(entry.attempts)", entry.lastError ?? "", "\(entry.kind)"])

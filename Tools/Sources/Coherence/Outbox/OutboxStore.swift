@@ -14,21 +14,22 @@ struct OutboxStore {
     outbox = try Outbox(store.container)
   }
 
-  /// Returns the entry with a number.
+  /// Returns the entry with an identifier.
   ///
-  /// - Throws: A `UsageError` for a number without an entry.
-  func entry(_ number: Int64) async throws -> OutboxEntry {
-    guard let id = store.objectID(of: "CoherenceOutboxEntry", key: number) else { throw Self.missing(number) }
+  /// - Throws: A `UsageError` for an identifier without an entry.
+  func entry(_ id: EntryID) async throws -> OutboxEntry {
+    let missing = UsageError("The outbox has no entry \(id): it was sent or dropped meanwhile, or never was.")
+    guard let objectID = store.objectID(of: id.entityName, key: id.number) else { throw missing }
     do {
-      return try await outbox.entry(id)
+      return try await outbox.entry(objectID)
     } catch ErrorCode.objectNotFound {
-      throw Self.missing(number)
+      throw missing
     }
   }
 
-  func entries(_ numbers: [Int64]) async throws -> [OutboxEntry] {
+  func entries(_ ids: [EntryID]) async throws -> [OutboxEntry] {
     var found: [OutboxEntry] = []
-    for number in numbers { found.append(try await entry(number)) }
+    for id in ids { found.append(try await entry(id)) }
     return found
   }
 
@@ -77,16 +78,6 @@ struct OutboxStore {
     let key: Int64
     let store: String
   }
-
-  private static func missing(_ number: Int64) -> UsageError {
-    UsageError("The outbox has no entry \(number): it was sent or dropped meanwhile, or never was.")
-  }
-}
-
-/// The numbers of entries.
-struct EntryIDs: ParsableArguments {
-  @Argument(help: ArgumentHelp("Numbers of entries.", valueName: "id"))
-  var ids: [Int64] = []
 }
 
 /// A state of entries, as an argument.
