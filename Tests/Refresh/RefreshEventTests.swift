@@ -48,6 +48,19 @@ struct RefreshEventTests {
     try await program.end()
   }
 
+  @Test func `the streams of a refresher end with its release`() async throws {
+    let program = try Place().program()
+    var refresher: Refresher? = try Refresher(program.connect)
+    try refresher?.register(list: Song.self) { _ in }
+    let events = try #require(refresher?.events)
+    _ = try await refresher?.refresh(Song.self)
+    refresher = nil
+    var names: [String] = []
+    for await event in events { names.append(event.workName) }
+    #expect(names == ["refresh.started", "refresh.succeeded"])
+    try await program.end()
+  }
+
   @Test(arguments: Backend.available)
   func `a program without a refresher reads the statuses of others`(_ backend: Backend) async throws {
     let place = try Place(backend)

@@ -86,26 +86,16 @@ struct RefreshOnStoresTests {
   ) async throws {
     let place = try Place(backend)
     let program = try place.program()
-    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-    let (canceled, cancel) = AsyncStream.makeStream(of: Void.self)
-    let (gate, opening) = AsyncStream.makeStream(of: Void.self)
-    try program.refresher.register(list: Song.self) { _ in
-      begin.yield()
-      await withTaskCancellationHandler {
-        // A cancellation does not reach a task of its own.
-        await Task { for await _ in gate {} }.value
-      } onCancel: {
-        cancel.yield()
-      }
-    }
+    let body = StubbornBody()
+    try program.refresher.register(list: Song.self) { _ in await body.run() }
     await program.refresher.start()
-    for await _ in begun { break }
+    for await _ in body.begun.stream { break }
     let stopping = Task { await program.refresher.stop() }
-    for await _ in canceled { break }
+    for await _ in body.canceled.stream { break }
     for _ in 0..<20 {
       #expect(try await program.refresher.status(of: Song.self)?.leaseEnd != nil)
     }
-    opening.finish()
+    body.gate.continuation.finish()
     await stopping.value
     #expect(try await program.refresher.status(of: Song.self)?.leaseEnd == nil)
     try await program.end()
@@ -233,6 +223,26 @@ struct RefreshOnStoresTests {
     #expect(try await program.refresher.refresh(Song.self).cursor == "c")
     #expect(try await program.titles() == ["7"])
     #expect(source.cursors == [nil, "a", "a", "b", "b"])
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `the status of a read is deleted a week after its last attempt, once the program has read many other keys`(
+    backend: Backend
+  ) async throws {
+    let place = try Place(backend)
+    let program = try place.program()
+    try program.refresher.register(list: Song.self, scope: "part") { _ in }
+    try program.refresher.register(read: Song.self) { _ in }
+    try await program.refresher.refresh(Song.self, scope: "part")
+    for key in ["old", "used"] { try await program.refresher.read(Song.self, key: key) }
+    place.clock.advance(by: 8 * 86_400)
+    try await program.refresher.read(Song.self, key: "used")
+    for number in 0..<100 { try await program.refresher.read(Song.self, key: "\(number)") }
+    let scopes = Set(try await program.refresher.statuses().map(\.scope))
+    #expect(!scopes.contains("old"))
+    #expect(scopes == Set((0..<100).map { "\($0)" } + ["part", "used"]))
+    #expect(try await program.refresher.status(of: Song.self, .read, scope: "old") == nil)
     try await program.end()
   }
 }

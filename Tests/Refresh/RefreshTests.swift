@@ -12,6 +12,24 @@ struct RefreshTests {
 
   // MARK: Times
 
+  @Test func `an error can ask for a longer delay after a failed refresh, up to the longest delay of the options`()
+    async throws
+  {
+    struct Busy: RetryAdvising {
+      let seconds: Int
+      func retryDelay(at now: Date) -> Duration? { .seconds(seconds) }
+    }
+    let place = try Place()
+    let program = try place.program()
+    try program.refresher.register(read: Song.self) { throw Busy(seconds: $0.scope == "1" ? 90 : 86_400) }
+    for (key, delay) in [("1", 90.0), ("2", 600.0)] {
+      await #expect(throws: Busy.self) { try await program.refresher.read(Song.self, key: key) }
+      let status = try await program.refresher.status(of: Song.self, .read, scope: key)
+      #expect(status?.nextAttemptTime == place.clock.now + delay)
+    }
+    try await program.end()
+  }
+
   @Test func `a failed refresh is repeated after a growing delay, and fetches do not shorten the delay`()
     async throws
   {
@@ -288,46 +306,6 @@ struct RefreshTests {
     try await program.refresher.read(Song.self, key: "7", onlyIfStale: false)
     #expect(source.reasons.count == 3)
     #expect(try await program.refresher.statuses().map(\.scope) == ["7", "8"])
-    try await program.end()
-  }
-
-  @Test func `a stop cancels a running attempt and releases the lease of its scope`() async throws {
-    let program = try Place().program()
-    try program.refresher.register(list: Song.self) { [source] in try await source.load($0) }
-    source.hold(1)
-    await program.refresher.start()
-    await source.untilLoaded(1)
-    await program.refresher.stop()
-    let status = try #require(try await program.refresher.status(of: Song.self))
-    #expect(status.leaseEnd == nil)
-    #expect(status.lastSyncStatus == .never)
-    #expect(status.failureCount == 0)
-    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
-    try await program.end()
-  }
-
-  @Test func `a refresh can stop its own refresher, and the stop does not wait for this refresh`() async throws {
-    let program = try Place().program()
-    var events = program.refresher.events.makeAsyncIterator()
-    try program.refresher.register(list: Song.self) { [weak refresher = program.refresher] _ in
-      await refresher?.stop()
-    }
-    await program.refresher.start()
-    while let event = await events.next() { if case .failed = event { break } }
-    #expect(try await program.refresher.status(of: Song.self)?.leaseEnd == nil)
-    try await program.end()
-  }
-
-  @Test func `a list registered during a stop does not run after the stop`() async throws {
-    let program = try Place().program()
-    for round in 0..<100 {
-      await program.refresher.start()
-      try program.refresher.register(list: Song.self, scope: "\(round)") { [source] in try await source.load($0) }
-      await program.refresher.stop()
-      let count = source.reasons.count
-      for _ in 0..<20 { await Task.yield() }
-      #expect(source.reasons.count == count, "round \(round)")
-    }
     try await program.end()
   }
 

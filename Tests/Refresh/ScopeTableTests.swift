@@ -34,4 +34,18 @@ import Testing
     #expect(later !== first)
     try await program.end()
   }
+
+  @Test func `a read stays in the table until its last call has ended`() async throws {
+    let program = try Place().program()
+    let (table, stack) = (program.refresher.scopes, program.refresher.stack)
+    try program.refresher.register(read: Song.self) { _ in }
+    let song = try program.connect.persistentStoreCoordinator.managedObjectModel.entity(named: "Song")
+    let name = StatusName(song, .read, scope: "7")
+    try await table.reading(name, in: stack) { scope in
+      try await table.reading(name, in: stack) { _ in }
+      #expect(table.all.contains { $0 === scope })
+    }
+    #expect(table.all.isEmpty)
+    try await program.end()
+  }
 }

@@ -1,4 +1,5 @@
 public import CoherenceCore
+import Foundation
 
 extension Refresher {
   /// Refreshes a list and waits for the end of the attempt. A call during an attempt waits for this attempt instead of
@@ -9,7 +10,7 @@ extension Refresher {
   ///
   /// - Parameters:
   ///   - onlyIfStale: Whether the call begins an attempt only for stale records, and only after the delay of a failure.
-  ///     Records count as stale when the process of the last attempt has died.
+  ///     Records count as stale when the last attempt has failed, or its process has died.
   /// - Returns: The status after the attempt, or the present status if `onlyIfStale` has prevented an attempt.
   /// - Throws: The error of the attempt, whose text is also in the status, unless the attempt was cancelled or another
   ///   attempt has taken over; ``ErrorCode/refreshInProgress`` when another process refreshes the scope;
@@ -25,6 +26,9 @@ extension Refresher {
   /// Refreshes a single record and waits for the end of the attempt. A call during a read of the same key waits for
   /// this read instead of beginning another one.
   ///
+  /// The store keeps the status of a read for a week after the last attempt, or for the staleness interval if that is
+  /// longer. Some reads of new keys delete older statuses.
+  ///
   /// - Parameters:
   ///   - key: The key of the record as text, which is also the scope of the read's status.
   ///   - onlyIfStale: Whether the call begins an attempt only for a stale record, and only after the delay of a
@@ -39,8 +43,9 @@ extension Refresher {
     return try await scopes.reading(name, in: stack) { try await $0.refresh(onlyIfStale: onlyIfStale) }
   }
 
-  /// A new stream of the events from now on, in order for each scope. The stream buffers all events for a slow reader.
-  /// The stream `Connect.events` of the Connect has the events too, as `ConnectEvent.work`.
+  /// A new stream of the events from now on, in order for each scope, until the refresher is released. The stream
+  /// buffers all events for a slow reader. The stream `Connect.events` of the Connect has the events too, as
+  /// `ConnectEvent.work`.
   public var events: AsyncStream<RefreshEvent> { stack.events.makeStream() }
 
   /// Returns the status of a list, or of the read of a key; `nil` before the first attempt.

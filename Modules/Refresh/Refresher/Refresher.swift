@@ -32,12 +32,19 @@ import Synchronization
 /// Between attempts, a refresher has at most one sleeping task for each list. May be used from any thread. The release
 /// of a refresher ends its automatic attempts.
 public final class Refresher: Sendable {
+  /// The tasks of a started refresher.
+  private struct FollowingTasks {
+    /// Triggers the lists when the connectivity is online again.
+    var connectivity: Task<Void, Never>?
+    /// Resumes the lists when the Connect ends a suspension.
+    var suspensions: Task<Void, Never>?
+  }
+
   let stack: RefreshStack
   let scopes = ScopeTable()
-  /// The task that triggers the lists when the connectivity is online again.
-  private let onlineTask = Mutex<Task<Void, Never>?>(nil)
-  /// The task that resumes the lists when the Connect ends a suspension.
-  private let suspensionTask = Mutex<Task<Void, Never>?>(nil)
+  /// The lock is held during the change between started and stopped, so that a concurrent start and stop never leave a
+  /// started refresher without its tasks and its observer of fetches.
+  private let followingTasks = Mutex(FollowingTasks())
 
   /// Makes a refresher without registered refreshes, which runs no automatic attempt before ``start()``.
   ///
@@ -56,68 +63,80 @@ public final class Refresher: Sendable {
   }
 
   deinit {
-    for scope in endAutomaticAttempts() { Task { await scope.stop() } }
+    for scope in endAutomaticAttempts() { Task { await scope.cancel { false } } }
   }
 
   // MARK: Starting and stopping
 
   /// Begins the automatic attempts of all present and later lists, without waiting for the attempts. Does nothing for a
-  /// started refresher.
+  /// started refresher. A start during a stop begins new attempts after the end of the cancelled ones.
   public func start() async {
-    let lists = scopes.setStarted(true)
-    stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
-    onlineTask.withLock { task in
-      // A concurrent `stop` may have finished already; it would never cancel the task below.
-      guard task == nil, scopes.isStarted else { return }
-      let (scopes, changes) = (scopes, stack.connectivity.changes)
-      task = Task {
-        var wasOnline: Bool?
-        for await isOnline in changes {
-          if isOnline, wasOnline == false { for scope in scopes.lists { await scope.trigger(.online) } }
-          wasOnline = isOnline
-        }
-      }
-    }
-    followSuspensions()
-    for scope in lists { await scope.start { [scopes] in scopes.isStarted } }
-  }
-
-  /// Starts the ``suspensionTask``, if the Connect reports its suspensions.
-  private func followSuspensions() {
-    guard let reporting = stack.connect as? any SuspensionReporting else { return }
-    suspensionTask.withLock { task in
-      guard task == nil, scopes.isStarted else { return }
-      let (scopes, changes) = (scopes, reporting.suspensions)
-      task = Task {
-        // `resume` reads the present state of the Connect, because two quick changes may arrive here in either order.
-        for await _ in changes { for scope in scopes.lists { await scope.resume() } }
-      }
-    }
+    for scope in beginAutomaticAttempts() { await scope.start { [scopes] in scopes.isStarted } }
   }
 
   /// Ends the automatic attempts, cancels running attempts, and waits for their end, also for an attempt that ignores
-  /// its cancellation. A call by an attempt waits for no attempt. The stores keep the statuses.
+  /// its cancellation. The running attempts include those that calls of the program have begun, with or without a
+  /// start. A call during another stop waits for the same attempts. A call by an attempt waits for no attempt. The
+  /// stores keep the statuses.
   public func stop() async {
-    let scopes = endAutomaticAttempts()
-    // Before the first wait, because an attempt may wait for the attempt of another scope.
-    for scope in scopes { await scope.cancel() }
-    for scope in scopes { await scope.stop() }
+    _ = endAutomaticAttempts()
+    var attempts: [Task<ScopeRefresher.Outcome, any Error>] = []
+    // All attempts are cancelled before the first wait, because an attempt may wait for the attempt of another scope.
+    for scope in scopes.all {
+      if let attempt = await scope.cancel(unless: { [scopes] in scopes.isStarted }) { attempts.append(attempt) }
+    }
+    // A running attempt may be the caller, or may wait for the caller.
+    if RefreshAction.isCurrent { return }
+    for attempt in attempts { _ = await attempt.result }
+  }
+
+  /// Allows automatic attempts.
+  ///
+  /// - Returns: The lists, which the caller starts; none for a started refresher.
+  private func beginAutomaticAttempts() -> [ScopeRefresher] {
+    followingTasks.withLock { tasks in
+      let lists = scopes.setStarted(true)
+      stack.connect.persistentStoreCoordinator.addFetchObserver(scopes)
+      if tasks.connectivity == nil { tasks.connectivity = followConnectivity() }
+      if tasks.suspensions == nil { tasks.suspensions = followSuspensions() }
+      return lists
+    }
+  }
+
+  private func followConnectivity() -> Task<Void, Never> {
+    let (scopes, changes) = (scopes, stack.connectivity.changes)
+    return Task {
+      var wasOnline: Bool?
+      for await isOnline in changes {
+        if isOnline, wasOnline == false { for scope in scopes.lists { await scope.trigger(.online) } }
+        wasOnline = isOnline
+      }
+    }
+  }
+
+  /// Returns `nil` for a Connect that does not report its suspensions.
+  private func followSuspensions() -> Task<Void, Never>? {
+    guard let reporting = stack.connect as? any SuspensionReporting else { return nil }
+    let (scopes, changes) = (scopes, reporting.suspensions)
+    return Task {
+      // `resume` reads the present state of the Connect, because two quick changes may arrive here in either order.
+      for await _ in changes { for scope in scopes.lists { await scope.resume() } }
+    }
   }
 
   /// Prevents further automatic attempts.
   ///
-  /// - Returns: The lists and running reads to stop, which the caller stops; none for a stopped refresher.
+  /// - Returns: The lists and running reads; none for a stopped refresher.
   private func endAutomaticAttempts() -> [ScopeRefresher] {
-    let stopped = scopes.setStarted(false)
-    stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
-    onlineTask.withLock { task in
-      task?.cancel()
-      task = nil
+    let (stopped, former) = followingTasks.withLock { tasks in
+      let stopped = scopes.setStarted(false)
+      stack.connect.persistentStoreCoordinator.removeFetchObserver(scopes)
+      defer { tasks = FollowingTasks() }
+      return (stopped, tasks)
     }
-    suspensionTask.withLock { task in
-      task?.cancel()
-      task = nil
-    }
+    // After the lock: the cancellation ends a stream, for which a connectivity of the program may have a handler.
+    former.connectivity?.cancel()
+    former.suspensions?.cancel()
     return stopped
   }
 

@@ -7,11 +7,17 @@ final class ScopeTable: FetchObserver {
     var lists: [(name: StatusName, scope: ScopeRefresher)] = []
     var reads: [String: RefreshRegistration] = [:]
     /// The running reads, by their names.
-    var runningReads: [StatusName: ScopeRefresher] = [:]
+    var runningReads: [StatusName: RunningRead] = [:]
     /// The lists that refresh records of an entity, by the entity's name; a cache that the first fetch of an entity
     /// fills.
     var byEntity: [String: [ScopeRefresher]] = [:]
     var isStarted = false
+  }
+
+  /// The scope of a read, and the number of calls that use the scope.
+  private struct RunningRead {
+    let scope: ScopeRefresher
+    var callCount = 0
   }
 
   private let state = Mutex(State())
@@ -52,6 +58,9 @@ final class ScopeTable: FetchObserver {
   /// The scopes of all lists.
   var lists: [ScopeRefresher] { state.withLock { $0.lists.map(\.scope) } }
 
+  /// The scopes of all lists and of the running reads.
+  var all: [ScopeRefresher] { state.withLock { $0.lists.map(\.scope) + $0.runningReads.values.map(\.scope) } }
+
   /// Whether the refresher is started.
   var isStarted: Bool { state.withLock { $0.isStarted } }
 
@@ -62,7 +71,7 @@ final class ScopeTable: FetchObserver {
       guard state.isStarted != isStarted else { return [] }
       state.isStarted = isStarted
       let lists = state.lists.map(\.scope)
-      return isStarted ? lists : lists + state.runningReads.values
+      return isStarted ? lists : lists + state.runningReads.values.map(\.scope)
     }
   }
 
@@ -89,14 +98,19 @@ final class ScopeTable: FetchObserver {
         throw CoherenceError(
           .invalidRefresh, "No read of '\(name.entity.name)' is registered; register a read with `register(read:)`.")
       }
-      if let running = state.runningReads[name] { return running }
-      let scope = ScopeRefresher(registration, scope: name.scope, in: stack)
-      state.runningReads[name] = scope
-      return scope
+      var running =
+        state.runningReads[name] ?? RunningRead(scope: ScopeRefresher(registration, scope: name.scope, in: stack))
+      running.callCount += 1
+      state.runningReads[name] = running
+      return running.scope
     }
-    // The first call to end removes the shared scope. A later call makes a new scope; the lease in the store prevents
-    // two concurrent attempts.
-    defer { state.withLock { if $0.runningReads[name] === scope { $0.runningReads[name] = nil } } }
+    // The last call to end removes the scope: a stop has to find the attempt of each call.
+    defer {
+      state.withLock { state in
+        state.runningReads[name]?.callCount -= 1
+        if state.runningReads[name]?.callCount == 0 { state.runningReads[name] = nil }
+      }
+    }
     return try await body(scope)
   }
 

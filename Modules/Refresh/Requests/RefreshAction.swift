@@ -25,17 +25,39 @@ struct RefreshAction: AsyncEntityAction {
 }
 
 extension RefreshAction {
+  /// The failure of an action.
+  struct Failure: Sendable {
+    let error: any Error
+    /// Whether the action was cancelled: by a stop of the refresher or of the Connect, or by the program.
+    let isCancellation: Bool
+  }
+
+  /// Whether the caller is a part of a running attempt.
+  static var isCurrent: Bool {
+    guard let caller = AnyActionHandle.current else { return false }
+    return caller.action is RefreshAction && caller.state != .finished
+  }
+
   /// Runs the action and waits for its end. Cancelling the task cancels the action, and does not end the wait: the
   /// attempt has its lease until it changes no more records. Observers of the stack see the run as an operation.
-  func run(in connect: any Connect & ActionManager) async throws {
-    try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
-      let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))
-      try await withTaskCancellationHandler {
-        // In a task of its own, because a cancellation would end the wait before the action has ended.
-        try await Task { try await handle.value }.value
-      } onCancel: {
-        handle.cancel()
+  ///
+  /// - Returns: The failure; `nil` after a success.
+  func run(in connect: any Connect & ActionManager) async -> Failure? {
+    var isCanceled = false
+    do {
+      try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
+        let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))
+        defer { isCanceled = handle.completionStatus == .canceled }
+        try await withTaskCancellationHandler {
+          // In a task of its own, because a cancellation would end the wait before the action has ended.
+          try await Task { try await handle.value }.value
+        } onCancel: {
+          handle.cancel()
+        }
       }
+      return nil
+    } catch {
+      return Failure(error: error, isCancellation: isCanceled)
     }
   }
 }

@@ -25,6 +25,8 @@ final class RefreshStack: Sendable {
     generator = Mutex(options.generator)
   }
 
+  deinit { events.finish() }
+
   var isEnabled: Bool {
     get { enabled.load(ordering: .acquiring) }
     set { enabled.store(newValue, ordering: .releasing) }
@@ -51,9 +53,15 @@ final class RefreshStack: Sendable {
   /// The length of a lease: the time limit of an attempt, and 30 seconds for saving its end.
   func leaseLength(_ registration: RefreshRegistration) -> Duration { registration.timeLimit + .seconds(30) }
 
-  /// Returns the delay after a number of failures, at least a second.
-  func retryDelay(afterFailures count: Int) -> Duration {
-    generator.withLock { max(options.backoff.delay(afterAttempt: count, using: &$0), .seconds(1)) }
+  /// The longest delay after a failure. A status whose delay ends later was saved before the clock was set back.
+  var longestDelay: Duration { max(options.backoff.maximumDelay, .seconds(1)) }
+
+  /// Returns the delay after a number of failures, at least a second. The last error may ask for a longer delay, up to
+  /// ``longestDelay``.
+  func retryDelay(afterFailures count: Int, of error: (any Error)? = nil) -> Duration {
+    let advised = error.flatMap { RetryPolicy.advisedDelay(of: $0, at: now) } ?? .zero
+    let delay = generator.withLock { options.backoff.delay(afterAttempt: count, using: &$0) }
+    return min(max(delay, advised, .seconds(1)), longestDelay)
   }
 
   /// Returns the next date of a schedule, including its random delay.

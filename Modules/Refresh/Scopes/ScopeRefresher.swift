@@ -30,6 +30,10 @@ actor ScopeRefresher {
   private var timer: Task<Void, Never>?
   /// The date of the next automatic attempt, which the end of the last attempt has set.
   private var dueDate: Date?
+  /// The beginning of an automatic attempt whose action was cancelled, and which the next attempt repeats; `nil` for
+  /// none. The status does not show that the repetition is due: for a schedule, the next date follows the beginning of
+  /// the cancelled attempt.
+  private var repeatedStart: Date?
   /// The number of failures to read or save the status since the end of an attempt was saved.
   private var storeFailureCount = 0
   /// The count of attached and detached stores when an attempt began last, or was put off.
@@ -53,21 +57,23 @@ actor ScopeRefresher {
     trigger(.start)
   }
 
-  /// Ends the automatic attempts, and cancels a running attempt.
-  func cancel() {
+  /// Ends the automatic attempts, and cancels a running attempt. If a concurrent call has started the refresher again,
+  /// the automatic attempts continue, and another attempt follows the cancelled one.
+  ///
+  /// - Returns: The cancelled attempt.
+  @discardableResult
+  func cancel(unless refresherIsStarted: @Sendable () -> Bool) -> Task<Outcome, any Error>? {
+    current?.cancel()
+    if refresherIsStarted() {
+      if current != nil { missedReason = missedReason ?? .start }
+      return current
+    }
     isStarted = false
     missedReason = nil
+    repeatedStart = nil
     timer?.cancel()
     timer = nil
-    current?.cancel()
-  }
-
-  /// Ends the automatic attempts, cancels a running attempt, and waits for its end. A call by an attempt does not wait,
-  /// because the running attempt may be the caller, or may wait for the caller.
-  func stop() async {
-    cancel()
-    if let caller = AnyActionHandle.current, caller.action is RefreshAction, caller.state != .finished { return }
-    _ = await current?.result
+    return current
   }
 
   // MARK: Automatic attempts
@@ -180,6 +186,10 @@ actor ScopeRefresher {
       }
     } catch let error as AttemptFailure {
       throw error.underlying
+    } catch let error where Task.isCancelled && (error is CancellationError || ErrorCode.cancelled ~= error) {
+      // A stop has cancelled the attempt before it had the lease, and the store has not failed.
+      plan(after: nil, notBefore: nil)
+      throw error
     } catch {
       // The status cannot record a failure of its own store, so this actor counts the failures and plans the retry.
       storeFailureCount += 1
@@ -201,15 +211,18 @@ actor ScopeRefresher {
     do {
       end = try await finish(lease, failure)
     } catch {
-      stack.send(.failed(target, error: failure ?? error))
+      stack.send(.failed(target, error: failure?.error ?? error))
       throw error
     }
     storeFailureCount = 0
-    plan(after: end, notBefore: nil)
+    // A cancellation is no failure, but a Connect that has cancelled the attempt would cancel the next one too.
+    let isDelayed = failure?.isCancellation == true && !Task.isCancelled
+    repeatedStart = isDelayed && reason != .request ? lease.start : nil
+    plan(after: end, notBefore: isDelayed ? stack.now + stack.retryDelay(afterFailures: 1) / .seconds(1) : nil)
     // A success makes a missed attempt for any reason unnecessary.
     if end != nil, failure == nil { missedReason = nil }
     guard failure == nil, let end else {
-      let error = failure ?? name.lostLeaseError
+      let error = failure?.error ?? name.lostLeaseError
       stack.noteFailure(error)
       stack.send(.failed(target, error: error))
       throw AttemptFailure(underlying: error)
@@ -218,10 +231,10 @@ actor ScopeRefresher {
     return end
   }
 
-  /// Runs the registered body as an entity action, and returns its error.
+  /// Runs the registered body as an entity action, and returns its failure.
   private func execute(
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
-  ) async -> (any Error)? {
+  ) async -> RefreshAction.Failure? {
     let store = CursorStore(table: stack.table, name: name, owner: lease.owner)
     let action = RefreshAction(registration: registration, store: store, reason: reason, status: status) {
       [stack, name, registration] in
@@ -229,25 +242,20 @@ actor ScopeRefresher {
       try await stack.table.renew(
         name, lease, until: stack.now + stack.leaseLength(registration) / .seconds(1))
     }
-    do {
-      try await action.run(in: stack.connect)
-      return nil
-    } catch {
-      return error
-    }
+    return await action.run(in: stack.connect)
   }
 
   /// Saves the result of an attempt, and releases its lease.
   ///
   /// Saves in a new task, because a context performs no block in a cancelled task. Otherwise the lease would delay the
   /// next attempt until its end.
-  private func finish(_ lease: StatusTable.Lease, _ failure: (any Error)?) async throws -> RefreshStatus? {
+  private func finish(_ lease: StatusTable.Lease, _ failure: RefreshAction.Failure?) async throws -> RefreshStatus? {
     let (stack, name) = (stack, name)
     let isCanceled = Task.isCancelled
     return try await Task {
-      if isCanceled, failure != nil { return try await stack.table.release(name, lease) }
-      return try await stack.table.end(name, lease, error: failure, now: stack.now) { count in
-        stack.retryDelay(afterFailures: count)
+      if let failure, isCanceled || failure.isCancellation { return try await stack.table.release(name, lease) }
+      return try await stack.table.end(name, lease, error: failure?.error, now: stack.now) { count in
+        stack.retryDelay(afterFailures: count, of: failure?.error)
       }
     }.value
   }
@@ -255,7 +263,8 @@ actor ScopeRefresher {
   private func rule(_ reason: RefreshReason, now: Date) -> DueRule {
     DueRule(
       reason: reason, now: now, stalenessInterval: registration.stalenessInterval, schedule: registration.schedule,
-      longestLease: stack.leaseLength(registration), longestDelay: max(stack.options.backoff.maximumDelay, .seconds(1)))
+      longestLease: stack.leaseLength(registration), longestDelay: stack.longestDelay,
+      repeatedStart: reason == .schedule ? repeatedStart : nil)
   }
 
   // MARK: The next attempt

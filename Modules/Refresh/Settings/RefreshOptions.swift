@@ -7,7 +7,9 @@ public struct RefreshOptions: Sendable {
   /// The time after which an attempt is cancelled; five minutes by default. When a process dies during an attempt, its
   /// scope is locked for about this time.
   public var timeLimit: Duration = .seconds(300)
-  /// The delays after failures, by default from five seconds to an hour. The policy's number of attempts has no effect.
+  /// The delays after failures, by default from 2.5 to 5 seconds at first, and up to an hour. An error with the trait
+  /// `RetryAdvising` may ask for a longer delay, up to the policy's longest. The policy's number of attempts has no
+  /// effect.
   public var backoff = RetryPolicy(initialDelay: .seconds(5), maximumDelay: .seconds(3600))
   /// The clock of due dates and waits.
   public var clock: any RefreshClock = .system

@@ -25,6 +25,9 @@ struct DueRule: Sendable {
   let longestLease: Duration
   /// The longest delay after a failure.
   let longestDelay: Duration
+  /// The beginning of the cancelled attempt that the attempt repeats; `nil` for no repetition. The cancelled attempt
+  /// was due, and has left no result.
+  var repeatedStart: Date?
 
   /// Decides whether an attempt may begin.
   ///
@@ -35,7 +38,7 @@ struct DueRule: Sendable {
       return .wait(until: end)
     }
     // An expired lease shows that the process of the last attempt has died, so another attempt is due.
-    if reason == .request || status.leaseEnd != nil { return .run }
+    if reason == .request || isRepetition(status) || status.leaseEnd != nil { return .run }
     if status.lastSyncStatus == .failed {
       // The failures were probably caused by the connection, which works again.
       if reason == .online { return .run }
@@ -47,6 +50,13 @@ struct DueRule: Sendable {
     if reason == .schedule, isScheduled(status) || schedule == nil && isStale(status) { return .run }
     if reason != .schedule, isStale(status) { return .run }
     return .wait(until: nil)
+  }
+
+  /// Whether the attempt repeats a cancelled one, and no other process has refreshed the data since.
+  private func isRepetition(_ status: RefreshStatus) -> Bool {
+    guard let repeatedStart else { return false }
+    guard let time = status.lastSyncTime, time <= now + Self.clockDifference else { return true }
+    return time < repeatedStart
   }
 
   /// Whether the last success is older than the staleness interval, or in the future, or missing.

@@ -106,4 +106,17 @@ struct StatusName: Sendable, Hashable {
     }
     return .and([equals("name", entity.name), equals("type", type.rawValue), equals("scope", scope)])
   }
+
+  /// The predicate that finds the records of an entity's reads without an attempt since a date. A read with a cursor, or
+  /// with the lease of a running attempt, is left out.
+  static func oldReads(of entity: EntityDescription, before date: Date) -> FetchPredicate {
+    func path(_ name: String) -> FetchExpression { .path(PropertyPath(names: [name])) }
+    func isBefore(_ name: String) -> FetchPredicate { .comparison(path(name), .less, .value(date.attributeValue)) }
+    func isMissing(_ name: String) -> FetchPredicate { .membership(path(name), in: [.null]) }
+    return .and([
+      .comparison(path("name"), .equal, .value(.string(entity.name))),
+      .comparison(path("type"), .equal, .value(.string(RefreshStatus.Kind.read.rawValue))),
+      isBefore("lastAttemptTime"), .or([isMissing("leaseEnd"), isBefore("leaseEnd")]), isMissing("cursor"),
+    ])
+  }
 }

@@ -26,7 +26,13 @@ struct StatusTable: Sendable {
   /// The maximum number of saves of a record when other writers change it first.
   private static let saveLimit = 16
 
+  /// The time after its last attempt for which the status of a read is kept at least.
+  private static let readRetention = Duration.seconds(7 * 86_400)
+  /// The greatest number of old statuses that one transaction deletes, and that one call deletes.
+  private static let (pruningBatch, pruningLimit) = (1_000, 10_000)
+
   private let coordinator: PersistentStoreCoordinator
+  private let pruning = ReadStatusPruning()
 
   /// - Throws: ``ErrorCode/invalidModel`` for a model without the entity.
   init(_ coordinator: PersistentStoreCoordinator) throws {
@@ -59,17 +65,44 @@ struct StatusTable: Sendable {
 
   /// Saves the lease of an attempt, if the rule allows the attempt in the present status.
   func claim(_ name: StatusName, _ lease: Lease, by rule: DueRule) async throws -> Claim {
-    try await retrying { context in
+    let (claim, isNew) = try await retrying { context -> (Claim, Bool) in
       let record = try record(name, in: context)
       let status = record.map(RefreshStatus.init)
-      if case .wait(let date) = rule.decide(status) { return .refused(status, until: date) }
+      if case .wait(let date) = rule.decide(status) { return (.refused(status, until: date), false) }
       let claimed = try record ?? insert(name, in: context)
       claimed.owner = lease.owner
       claimed.leaseEnd = lease.end
       claimed.lastAttemptTime = lease.start
       try context.save()
-      return .granted(status ?? RefreshStatus(claimed))
+      return (.granted(status ?? RefreshStatus(claimed)), record == nil)
     }
+    if isNew, name.type == .read { await pruneReads(of: name.entity, by: rule) }
+    return claim
+  }
+
+  /// Deletes old statuses of an entity's reads, if it is time. They say no more than that the data is stale. After an
+  /// error they stay until the next time.
+  private func pruneReads(of entity: EntityDescription, by rule: DueRule) async {
+    guard pruning.noteNewStatus(of: entity.name, at: rule.now) else { return }
+    let retention = max(Self.readRetention, rule.stalenessInterval, rule.longestDelay)
+    let predicate = StatusName.oldReads(of: entity, before: rule.now - retention / .seconds(1))
+    let context = makeContext()
+    let isComplete = try? await context.perform { () -> Bool in
+      let writable = Set(coordinator.persistentStores.filter { !$0.environment.isReadOnly }.map(\.identifier))
+      // A single search for all deletions, because no index finds old statuses.
+      let old = try context.fetchIDs(FetchRequest(RefreshStatusRecord.self).filter(predicate))
+      let ids = old.filter { $0.storeIdentifier.map(writable.contains) ?? false }
+      for start in stride(from: 0, to: min(ids.count, Self.pruningLimit), by: Self.pruningBatch) {
+        let batch = ids.dropFirst(start).prefix(Self.pruningBatch).map(AttributeValue.reference)
+        // With the condition, because another process may have begun a read of one of the keys.
+        try context.execute(
+          BatchDeleteRequest(
+            entityName: RefreshStatus.entityName,
+            predicate: .and([predicate, .membership(.path(.own), in: batch)])))
+      }
+      return ids.count <= Self.pruningLimit
+    }
+    if isComplete == true { pruning.noteEnd(of: entity.name, at: rule.now) }
   }
 
   /// Extends the lease of an attempt that begins its work.
@@ -203,7 +236,7 @@ extension CoherenceError {
   /// back-off.
   func isRetriedAtOnce(after saveCount: Int, of limit: Int) -> Bool {
     switch code {
-    case .versionConflict, .uniquenessViolated, .storeBusy: saveCount < limit
+    case .versionConflict, .recordVanished, .uniquenessViolated, .storeBusy: saveCount < limit
     default: isRetryable && saveCount < min(3, limit)
     }
   }

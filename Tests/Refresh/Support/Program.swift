@@ -45,17 +45,20 @@ struct Place {
   }
 
   /// Starts a program on the store. Several programs simulate several processes.
-  func program(_ change: (inout RefreshOptions) -> Void = { _ in }) throws -> Program {
+  func program(
+    connect connectOptions: ConnectOptions = ConnectOptions(), _ change: (inout RefreshOptions) -> Void = { _ in }
+  ) throws -> Program {
     var options = RefreshOptions()
     options.clock = clock
     options.backoff = RetryPolicy(initialDelay: .seconds(10), factor: 2, maximumDelay: .seconds(600), jitter: 0)
     change(&options)
     let connect = TestConnect(
-      name: "Refresh", managedObjectModel: model, storeLocation: directory.url)
+      name: "Refresh", managedObjectModel: model, storeLocation: directory.url, options: connectOptions)
     try connect.attachPersistentStore(for: configuration)
     try connect.start()
     return Program(
-      connect: connect, refresher: try Refresher(connect, connectivity: connectivity, options: options))
+      connect: connect, refresher: try Refresher(connect, connectivity: connectivity, options: options),
+      directory: directory)
   }
 }
 
@@ -63,6 +66,8 @@ struct Place {
 struct Program {
   let connect: TestConnect
   let refresher: Refresher
+  /// The directory of the store, which exists as long as the program.
+  let directory: TemporaryDirectory
 
   /// Returns the titles of the songs in the view context, sorted by the keys of the songs.
   func titles() async throws -> [String] {

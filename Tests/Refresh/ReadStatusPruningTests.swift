@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+
+@testable import CoherenceRefresh
+
+@Suite struct ReadStatusPruningTests {
+  private let now = Date(timeIntervalSinceReferenceDate: 0)
+
+  /// Counts new statuses.
+  ///
+  /// - Returns: The number of times that old statuses have to be deleted.
+  private func deletions(after count: Int, by pruning: ReadStatusPruning, at now: Date) -> Int {
+    (0..<count).count(where: { _ in pruning.noteNewStatus(of: "Song", at: now) })
+  }
+
+  @Test func `old statuses are deleted once for each hundred new ones, and at most once an hour`() {
+    let pruning = ReadStatusPruning()
+    #expect(deletions(after: 100, by: pruning, at: now) == 1)
+    #expect(deletions(after: 300, by: pruning, at: now) == 3)
+    pruning.noteEnd(of: "Song", at: now)
+    #expect(deletions(after: 300, by: pruning, at: now + 3599) == 0)
+    #expect(deletions(after: 1, by: pruning, at: now + 3600) == 1)
+  }
+
+  @Test func `programs that read one new key in each run delete old statuses too`() {
+    let count = (0..<10_000).count(where: { _ in deletions(after: 1, by: ReadStatusPruning(), at: now) == 1 })
+    #expect(count > 0 && count < 1_000)
+  }
+}

@@ -1,0 +1,16 @@
+/// The body of a refresh that ignores its cancellation, and ends when the test opens the gate.
+struct StubbornBody {
+  let begun = AsyncStream.makeStream(of: Void.self)
+  let canceled = AsyncStream.makeStream(of: Void.self)
+  let gate = AsyncStream.makeStream(of: Void.self)
+
+  func run() async {
+    begun.continuation.yield()
+    await withTaskCancellationHandler {
+      // A cancellation does not reach a task of its own.
+      await Task { [gate] in for await _ in gate.stream {} }.value
+    } onCancel: {
+      canceled.continuation.yield()
+    }
+  }
+}
