@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import Synchronization
 import Testing
 
 @Suite("Statistics of actions")
@@ -83,5 +84,44 @@ struct ActionStatisticsTests {
     script.release()
     try await proxy.waitUntilFinished()
     #expect(proxy.statistics.finishTime != nil)
+  }
+
+  @Test func `statistics add up the work of all attempts`() async throws {
+    let stack = try ConnectStack.started()
+    let attempts = Mutex(0)
+    let proxy = try stack.connect.execute(
+      ClosureAction(ConnectEntity1.self) { context in
+        let attempt = attempts.withLock { count in
+          count += 1
+          return count
+        }
+        try context.performAndWait {
+          context.insert(ConnectEntity1.make(Int64(attempt), "Insert"))
+          try context.save()
+          let objects = try context.fetch(FetchRequest(ConnectEntity1.self))
+          for object in objects { object.string = "Update \(attempt)" }
+          try context.save()
+          if attempt > 1 { context.delete(objects[0]) }
+          try context.save()
+        }
+        if attempt < 3 { throw MockError() }
+      }, options: ActionOptions(retry: RetryPolicy(attempts: 3, initialDelay: .zero)))
+    try await proxy.waitUntilFinished()
+    #expect(proxy.completionStatus == .successful && proxy.statistics.attempts == 3)
+    let statistics = try #require(proxy.statistics.contextStatistics)
+    // The second attempt finds two records and deletes one of them, and so does the third.
+    #expect(statistics.inserts == 3 && statistics.fetches == 5)
+    #expect(statistics.updates == 5 && statistics.deletes == 2)
+  }
+
+  @Test func `an action that never ran has a start and an end, and no attempt`() async throws {
+    let stack = try ConnectStack.started()
+    stack.connect.suspended = true
+    let proxy = try stack.connect.execute(MockEntityAction<ConnectEntity1>())
+    proxy.cancel()
+    try await proxy.waitUntilFinished()
+    let statistics = proxy.statistics
+    #expect(statistics.startTime != nil && statistics.finishTime != nil && statistics.executionTime >= 0)
+    #expect(statistics.attempts == 0 && statistics.contextStatistics == nil)
   }
 }

@@ -129,6 +129,26 @@ struct ActionRetryTests {
       retry: RetryPolicy(attempts: attempts, initialDelay: .seconds(1), maximumDelay: .seconds(3), jitter: 0))
   }
 
+  @Test func `an error can ask for a longer delay before the next attempt of an action`() async throws {
+    struct Busy: RetryAdvising {
+      func retryDelay(at now: Date) -> Duration? { .seconds(90) }
+    }
+    let events = connect.events
+    let handle = try connect.execute(
+      ClosureAction(ConnectEntity1.self) { _ in
+        if AnyActionHandle.current?.statistics.attempts == 1 { throw Busy() }
+      }, options: options())
+    for await event in events {
+      guard case .actionWillRetry(_, _, let delay) = event else { continue }
+      #expect(delay == .seconds(90))
+      break
+    }
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(90))
+    try await handle.value
+    #expect(handle.statistics.attempts == 2)
+  }
+
   @Test func `a failed action is retried with growing delays until it succeeds`() async throws {
     let attempts = Attempts(failures: 3)
     let events = connect.events

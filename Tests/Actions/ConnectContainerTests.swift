@@ -63,6 +63,19 @@ struct ConnectContainerTests {
     #expect(stack.connect.persistentStoreCoordinator.persistentStores.isEmpty)
   }
 
+  @Test func `a store that is removed from the coordinator is released when another store is attached`() throws {
+    let stack = try ConnectStack()
+    weak var removed: (any PersistentStore)?
+    try {
+      let store = try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+      removed = store
+      try stack.connect.persistentStoreCoordinator.remove(store)
+    }()
+    try stack.connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    #expect(removed == nil)
+    #expect(stack.connect.persistentStoreCoordinator.persistentStores.count == 1)
+  }
+
   @Test func `a shared store stays attached while the stores of users are attached and detached`() throws {
     let stack = try ConnectStack(try StoresByUser.model())
     let connect = stack.connect

@@ -1,8 +1,9 @@
-import CoherenceActions
 import CoherenceCore
 import CoherenceInMemory
 import CoherenceStrategies
 import Testing
+
+@testable import CoherenceActions
 
 @Suite("Policies for equal actions", .timeLimit(.minutes(15)))
 struct EqualActionPolicyTests {
@@ -144,6 +145,19 @@ struct EqualActionPolicyTests {
     try await third.value
     #expect(first.statistics.isReplaced && script.cancelCount == 1)
     #expect(log.numbers == [1, 3])
+  }
+
+  @Test func `of many replacements the latest retains no action that has ended`() async throws {
+    let script = MockScript(waits: true, ignoresCancel: true)
+    let first = try load(1, .replace, script: script)
+    await script.untilBegun()
+    var latest = first
+    for page in 2...50 { latest = try load(page, .replace) }
+    // The running action, and the action replaced last, which was not cancelled yet at the submission.
+    #expect(latest.resolvedOptions?.prerequisites.all.count == 2)
+    script.release()
+    try await latest.value
+    #expect(log.numbers == [1, 50])
   }
 
   @Test func `the records of the latest action are stored last`() async throws {

@@ -15,6 +15,56 @@ struct BodyBufferTests {
     return BodyBuffer(memorySize: 4, directory: missing)
   }
 
+  @Test func `the file of an endless body does not grow with the bytes that its reader has read`() async throws {
+    let size = 1 << 20
+    let buffer = BodyBuffer(memorySize: size)
+    var (written, read) = (0, 0)
+    func write() {
+      buffer.write(Data(repeating: UInt8(written), count: size))
+      written += 1
+    }
+    // The reader is always four parts behind.
+    for _ in 0..<4 { write() }
+    for _ in 0..<100 {
+      write()
+      let bytes = try #require(try await buffer.next())
+      #expect(bytes.count == size && bytes.first == UInt8(read) && bytes.last == UInt8(read))
+      read += 1
+    }
+    #expect((1..<(40 << 20)).contains(buffer.fileSize))
+    buffer.finish(.success(()))
+    while let bytes = try await buffer.next() {
+      #expect(bytes.count == size && bytes.first == UInt8(read) && bytes.last == UInt8(read))
+      read += 1
+    }
+    #expect(read == written)
+  }
+
+  @Test func `a write moves no unread bytes, however many bytes the reader has read`() async throws {
+    let size = 1 << 20
+    let buffer = BodyBuffer(memorySize: size)
+    // The first part is in memory, and the others are in the file.
+    for part in 0..<40 { buffer.write(Data(repeating: UInt8(part), count: size)) }
+    var read = 0
+    func readPart() async throws {
+      let bytes = try #require(try await buffer.next())
+      #expect(bytes.count == size && bytes.first == UInt8(read) && bytes.last == UInt8(read))
+      read += 1
+    }
+    for _ in 0..<21 { try await readPart() }
+    #expect(buffer.fileSize == 39 * size)
+    // Fewer bytes are unread than are read.
+    for part in 40..<42 { buffer.write(Data(repeating: UInt8(part), count: size)) }
+    #expect(buffer.fileSize == 41 * size)
+    for _ in 21..<40 { try await readPart() }
+    #expect(buffer.fileSize == 2 * size)
+    buffer.write(Data(repeating: 42, count: size))
+    for _ in 40..<43 { try await readPart() }
+    #expect(buffer.fileSize == 0)
+    buffer.finish(.success(()))
+    #expect(try await buffer.next() == nil)
+  }
+
   /// A server that sends the beginning of a reply's body, and waits until the client closes the connection.
   private func makeHalfServer(_ head: String, _ isClosed: Gate) throws -> LoopbackServer {
     try LoopbackServer { _, connection in

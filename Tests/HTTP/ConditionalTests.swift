@@ -90,4 +90,76 @@ struct ConditionalTests {
     }
     #expect(validators[request]?.eTag == "\"v1\"")
   }
+
+  @Test func `content is requested again after three requests at once were merged with different content`() async throws
+  {
+    let request = HTTPRequest.get("https://example.org/a")
+    let tags = ["\"v2\"", "\"v2\"", "\"v1\""]
+    let client = StubClient { number, request in .make(to: request, 200, ["ETag": tags[number]]) }
+    let validators = HTTPValidators()
+    _ = try await client.ifChanged(request, since: validators) { _ in
+      _ = try await client.ifChanged(request, since: validators) { _ in
+        _ = try await client.ifChanged(request, since: validators) { _ in }
+      }
+      #expect(validators[request] == nil)
+    }
+    #expect(validators[request] == nil)
+  }
+
+  @Test func `a validator is removed when the merge of newer content fails`() async throws {
+    let request = HTTPRequest.get("https://example.org/a")
+    let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"v2\""]) }
+    let validators = HTTPValidators()
+    validators[request] = HTTPValidator(eTag: "\"v1\"")
+    await #expect(throws: MergeFailed.self) {
+      try await client.ifChanged(request, since: validators) { _ in throw MergeFailed() }
+    }
+    #expect(validators[request] == nil)
+  }
+
+  @Test func `a removal of all validators also concerns content that is being merged`() async throws {
+    let request = HTTPRequest.get("https://example.org/a")
+    let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"v1\""]) }
+    let validators = HTTPValidators()
+    _ = try await client.ifChanged(request, since: validators) { _ in validators.removeAll() }
+    #expect(validators[request] == nil)
+    _ = try await client.ifChanged(request, since: validators) { _ in }
+    #expect(validators[request]?.eTag == "\"v1\"")
+  }
+
+  @Test func `above the limit the least recently used validators are removed`() async throws {
+    let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"v1\""]) }
+    let validators = HTTPValidators(limit: 4)
+    for path in ["a", "b", "c", "d", "a", "e"] {
+      _ = try await client.ifChanged(.get("https://example.org/\(path)"), since: validators) { _ in }
+    }
+    #expect(validators.entries.keys.sorted() == ["a", "d", "e"].map { "https://example.org/\($0)" })
+    #expect(HTTPValidators(validators.entries, limit: 0).entries.count == 1)
+  }
+
+  @Test func `a reply without a validator removes the validator of the former content`() async throws {
+    let request = HTTPRequest.get("https://example.org/a")
+    let client = StubClient { number, request in .make(to: request, 200, number == 0 ? ["ETag": "\"v1\""] : [:]) }
+    let validators = HTTPValidators()
+    _ = try await client.ifChanged(request, since: validators) { _ in }
+    #expect(validators[request]?.eTag == "\"v1\"")
+    _ = try await client.ifChanged(request, since: validators) { _ in }
+    #expect(validators.entries.isEmpty)
+  }
+
+  @Test func `only requests with GET have validators, and all validators can be removed`() async throws {
+    let get = HTTPRequest.get("https://example.org/a")
+    var head = get
+    head.method = .head
+    let client = StubClient { _, request in .make(to: request, 200, ["ETag": "\"v1\""]) }
+    let validators = HTTPValidators()
+    _ = try await client.ifChanged(head, since: validators) { _ in }
+    #expect(validators.entries.isEmpty)
+    _ = try await client.ifChanged(get, since: validators) { _ in }
+    _ = try await client.ifChanged(head, since: validators) { _ in }
+    #expect(client.requests.map { $0.headerFields[.ifNoneMatch] } == [nil, nil, nil])
+    validators.removeAll()
+    _ = try await client.ifChanged(get, since: validators) { _ in }
+    #expect(client.requests.last?.headerFields[.ifNoneMatch] == nil)
+  }
 }

@@ -172,7 +172,7 @@ struct PagingTests {
     #expect(client.requests.count == 2)
   }
 
-  @Test(arguments: ["abc", "1.5", "99999999999999999999"])
+  @Test(arguments: ["abc", "1.5", "99999999999999999999", "-1"])
   func `a first request whose page is no number is an error, also if its page is the last one`(
     value: String
   ) async throws {
@@ -186,6 +186,30 @@ struct PagingTests {
       #expect(try await pages.next() == nil)
       #expect(client.requests.count == 1)
     }
+  }
+
+  @Test(arguments: ["page=1&page=5", "page=1&page=1", "page&page=1", "page=1&%70age=2"])
+  func `a first request with several page numbers is an error, also if its page is the last one`(
+    query: String
+  ) async throws {
+    for items in [[1], []] {
+      let client = StubClient { [self] _, request in .make(to: request, 200, [:], body(Page(items: items))) }
+      var pages = client.pages(
+        of: Page.self, from: .get("https://example.org/items?\(query)"), by: Self.numbered
+      ).makeAsyncIterator()
+      let error = try await #require(throws: CoherenceError.self) { try await pages.next() }
+      #expect(error.code == .httpUnreadable && error.description.contains("'page'"))
+      #expect(client.requests.count == 1)
+    }
+  }
+
+  @Test func `a cursor replaces all values of its parameter`() async throws {
+    let client = StubClient { [self] number, request in
+      .make(to: request, 200, [:], body(Page(next: ["c", nil][number], items: [number])))
+    }
+    let first = "https://example.org/items?size=2&after=a&sort=id&after=b"
+    #expect(try await items(client, .cursor(in: "after") { $0.next }, from: first) == [[0], [1]])
+    #expect(client.requests.last?.path == "/items?size=2&after=c&sort=id")
   }
 
   @Test(arguments: ["", "?page", "?page="])
@@ -212,6 +236,70 @@ struct PagingTests {
     let numberedFailure = try await #require(throws: CoherenceError.self) { try await numbered.next() }
     #expect(numberedFailure.code == .httpUnreadable)
     #expect(client.requests.count == 2)
+  }
+
+  @Test func `the expected number of the first page is a parameter`() async throws {
+    let client = StubClient { [self] _, request in
+      let number = pageNumber(request)
+      return .make(to: request, 200, [:], body(Page(number: number, items: number > 1 ? [] : [number])))
+    }
+    let first = HTTPRequest.get("https://example.org/items?page=0")
+    var items: [[Int]] = []
+    for try await page in client.pages(of: Page.self, from: first, by: Self.numbered, firstNumber: 0) {
+      items.append(page.content.items)
+    }
+    #expect(items == [[0], [1], []])
+  }
+
+  @Test(arguments: ["number", "cursor", "link"])
+  func `the conditions of the first request are not those of further pages`(kind: String) async throws {
+    let client = StubClient { [self] number, request in
+      let content = Page(next: number == 0 ? "b" : nil, items: number == 0 ? [1] : [])
+      return .make(to: request, 200, number == 0 ? ["Link": "</2>; rel=next"] : [:], body(content))
+    }
+    let paginations: [String: Pagination] = [
+      "number": Self.numbered, "cursor": .cursor(in: "after") { $0.next }, "link": .linkHeader(),
+    ]
+    var request = HTTPRequest.get("https://example.org/1")
+    request.headerFields[.ifNoneMatch] = "\"v1\""
+    request.headerFields[.ifModifiedSince] = "Sun, 06 Nov 1994 08:49:37 GMT"
+    let pagination = try #require(paginations[kind])
+    for try await _ in client.pages(of: Page.self, from: request, by: pagination) {}
+    #expect(client.requests.map { $0.headerFields[.ifNoneMatch] } == ["\"v1\"", nil])
+    #expect(client.requests.map { $0.headerFields[.ifModifiedSince] != nil } == [true, false])
+  }
+
+  @Test func `the relation of a link and the portable header fields are parameters of a pagination`() async throws {
+    let client = StubClient { [self] number, request in
+      let links = "<https://example.org/9>; rel=next, <https://elsewhere.example/2>; rel=older"
+      return .make(to: request, 200, number == 0 ? ["Link": links] : [:], body(Page(items: [number])))
+    }
+    var request = HTTPRequest.get("https://example.org/1")
+    request.headerFields[.authorization] = "Bearer secret"
+    var policy = HTTPRedirectPolicy()
+    policy.portableFields.insert(.authorization)
+    let pagination = Pagination.linkHeader(relation: "older", policy: policy)
+    for try await _ in client.pages(of: Page.self, from: request, by: pagination) {}
+    #expect(client.requests.map(\.authority) == ["example.org", "elsewhere.example"])
+    #expect(client.requests.map { $0.headerFields[.authorization] } == ["Bearer secret", "Bearer secret"])
+  }
+
+  private struct Dated: Codable, Sendable {
+    var date: Date
+  }
+
+  @Test func `the pages are decoded by the given decoder`() async throws {
+    let client = StubClient { _, request in .make(to: request, 200, [:], "{\"date\":60}") }
+    let pages = client.pages(
+      of: Dated.self, from: .get("https://example.org/"), by: .cursor(in: "after") { _ in nil }
+    ) {
+      let decoder = JSONDecoder()
+      decoder.dateDecodingStrategy = .secondsSince1970
+      return decoder
+    }
+    var dates: [Date] = []
+    for try await page in pages { dates.append(page.content.date) }
+    #expect(dates == [Date(timeIntervalSince1970: 60)])
   }
 
   @Test func `a failed page ends the sequence with its error`() async throws {

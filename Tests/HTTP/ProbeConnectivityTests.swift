@@ -43,7 +43,7 @@ struct ProbeConnectivityTests {
     let (clock, isAsked) = (GatedClock(), Gate())
     let client = StubClient { number, request in
       isAsked.open()
-      return .make(to: request, number == 1 ? 503 : 200)
+      return .make(to: request, number == 1 ? 500 : 499)
     }
     let connectivity = ProbeConnectivity(request, client: client, clock: clock)
     await isAsked.wait()
@@ -73,5 +73,31 @@ struct ProbeConnectivityTests {
       reply.response.headerFields[.server] != "hotel"
     }
     #expect(await connectivity.check() == false)
+  }
+
+  @Test func `the address of a server that fails is asked every ten seconds by default`() async {
+    let (clock, client) = (TestClock(), self.client(failing: [0]))
+    let connectivity = ProbeConnectivity(request, client: client, clock: clock)
+    for await isOnline in connectivity.changes where isOnline && client.requests.count >= 2 { break }
+    #expect(clock.waits == [.seconds(10)])
+  }
+
+  @Test func `a late failure does not count against the reply to a later request`() async {
+    let (isBegun, isAsked, late) = (Gate(), Gate(), Gate())
+    let client = StubClient { number, request in
+      isBegun.open()
+      guard number == 1 else { return .make(to: request) }
+      isAsked.open()
+      await late.wait()
+      return .make(to: request, 503)
+    }
+    let connectivity = ProbeConnectivity(request, client: client, clock: GatedClock())
+    await isBegun.wait()
+    let first = Task { await connectivity.check() }
+    await isAsked.wait()
+    #expect(await connectivity.check())
+    late.open()
+    #expect(await first.value)
+    #expect(connectivity.isOnline)
   }
 }

@@ -111,6 +111,31 @@ struct RedactionTests {
     #expect(allowed.headerFields["X-Catalog"] == "jazz")
   }
 
+  @Test func `the words and names of secret fields, and the names of allowed fields, are settings`() async throws {
+    var redaction = HTTPRedaction()
+    redaction.secretWords = ["nickname"]
+    redaction.secretNames = ["tag"]
+    redaction.allowedFields = ["public_nickname"]
+    let reply = #"{"userNickname":"ada","publicNickname":"bob","tag":"cat","tags":"dog","password":"eve"}"#
+    let exchange = try await record(.get("https://example.org/a"), reply: reply, redaction: redaction)
+    let expected = #"{"userNickname":"hidden-1","publicNickname":"bob","tag":"hidden-2","tags":"dog","password":"eve"}"#
+    #expect(exchange.body == .text(expected))
+  }
+
+  @Test func `a recording has the address that a redirect led to, without secrets`() async throws {
+    let client = StubClient { _, request in
+      let url = URL(string: "https://example.org/b?page=1&token=sesame")
+      return HTTPReply(to: request, response: HTTPResponse(status: .ok), url: url)
+    }
+    let recorder = HTTPRecorder(client)
+    let request = HTTPRequest.get("https://example.org/a")
+    _ = try await recorder.send(request)
+    let address = "https://example.org/b?page=1&token=hidden-1"
+    #expect(recorder.exchanges.map(\.replyURL) == [address])
+    let reply = try await HTTPReplay(recorder.exchanges).send(request)
+    #expect(reply.url?.absoluteString == address)
+  }
+
   @Test func `a replay matches requests whose secrets differ`() async throws {
     let recorded = try await record(
       post("https://example.org/a?token=sesame"), body: #"{"user":"ada","password":"sesame"}"#, reply: "[1]")

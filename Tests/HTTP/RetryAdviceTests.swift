@@ -22,6 +22,12 @@ struct RetryAdviceTests {
     #expect(RetryPolicy.advisedDelay(of: error("Sun, 06 Nov 1994 08:40:37 GMT"), at: now) == .zero)
   }
 
+  @Test func `a Retry-After of more than a century counts as a century`() {
+    let century = Duration.seconds(36_525 * 86_400)
+    #expect(RetryPolicy.advisedDelay(of: error("\(Int.max)"), at: now) == century)
+    #expect(RetryPolicy.advisedDelay(of: error("Sun, 06 Nov 9994 08:49:37 GMT"), at: now) == century)
+  }
+
   @Test func `an error without a readable Retry-After advises nothing`() {
     #expect(RetryPolicy.advisedDelay(of: error("soon"), at: now) == nil)
     #expect(RetryPolicy.advisedDelay(of: error(nil), at: now) == nil)

@@ -64,6 +64,49 @@ struct RetryTests {
     #expect(clock.waits.isEmpty)
   }
 
+  @Test(arguments: [(120, true), (121, false)])
+  func `the greatest Retry-After is two minutes by default`(seconds: Int, isObeyed: Bool) async throws {
+    let base = StubClient { number, request in
+      .make(to: request, number == 0 ? 503 : 200, ["Retry-After": "\(seconds)"])
+    }
+    #expect(try await retrying(base).send(request).status.code == (isObeyed ? 200 : 503))
+    #expect(clock.waits == (isObeyed ? [.seconds(seconds)] : []))
+  }
+
+  @Test func `the greatest Retry-After is a setting`() async throws {
+    let base = StubClient { number, request in
+      .make(to: request, number < 2 ? 503 : 200, ["Retry-After": number == 0 ? "7" : "8"])
+    }
+    var policy = HTTPRetryPolicy()
+    policy.longestRetryAfter = .seconds(7)
+    #expect(try await retrying(base, policy).send(request).status.code == 503)
+    #expect(clock.waits == [.seconds(7)])
+  }
+
+  @Test func `a Retry-After below the delay does not shorten the delay`() async throws {
+    let base = StubClient { number, request in
+      .make(to: request, number == 0 ? 503 : 200, ["Retry-After": "0"])
+    }
+    #expect(try await retrying(base).send(request).status == .ok)
+    #expect(clock.waits == [.milliseconds(500)])
+  }
+
+  @Test func `the retryable statuses and the first delay are settings`() async throws {
+    let base = StubClient { number, request in .make(to: request, number < 2 ? 500 : 503) }
+    var policy = HTTPRetryPolicy()
+    policy.statuses = [500]
+    policy.firstDelay = .seconds(2)
+    #expect(try await retrying(base, policy).send(request).status.code == 503)
+    #expect(clock.waits == [.seconds(2), .seconds(4)])
+  }
+
+  @Test(arguments: [HTTPRetryPolicy.never, HTTPRetryPolicy(attempts: 0), HTTPRetryPolicy(attempts: -1)])
+  func `a policy of less than two attempts sends a request once`(policy: HTTPRetryPolicy) async throws {
+    let base = StubClient { _, request in .make(to: request, 503) }
+    #expect(try await retrying(base, policy).send(request).status.code == 503)
+    #expect(base.requests.count == 1 && clock.waits.isEmpty)
+  }
+
   @Test(arguments: [200, 304, 400, 404, 500])
   func `a non-retryable status is returned after one attempt`(status: Int) async throws {
     let base = StubClient { _, request in .make(to: request, status) }
@@ -93,6 +136,27 @@ struct RetryTests {
     // 429: the server has not processed the request.
     let busy = StubClient { number, request in .make(to: request, number == 0 ? 429 : 201) }
     #expect(try await retrying(busy).send(post).status.code == 201)
+  }
+
+  @Test(arguments: [(HTTPRequest.Method.post, 1), (.patch, 1), (.put, 2), (.delete, 2), (.head, 2)])
+  func `after a broken connection only a repeatable request is sent again`(
+    method: HTTPRequest.Method, count: Int
+  ) async throws {
+    let request = HTTPRequest(method: method, scheme: "https", authority: "example.org", path: "/albums")
+    let base = StubClient { _, _ in throw CoherenceError(.httpTransferFailed, "It broke.", isRetryable: true) }
+    await #expect { try await retrying(base, HTTPRetryPolicy(attempts: 2)).send(request) } throws: {
+      ErrorCode.httpTransferFailed ~= $0
+    }
+    #expect(base.requests.count == count)
+  }
+
+  @Test func `the methods of repeatable requests are a setting`() async throws {
+    var post = request
+    post.method = .post
+    let base = StubClient { number, request in .make(to: request, number == 0 ? 503 : 201) }
+    var policy = HTTPRetryPolicy()
+    policy.methods.insert(.post)
+    #expect(try await retrying(base, policy).send(post).status.code == 201)
   }
 
   @Test func `cancelling ends the wait for the next attempt`() async throws {

@@ -74,6 +74,42 @@ struct ServerEventTests {
     #expect(clock.waits == [3, 6, 12, 20, 20, 20, 3].map { Duration.seconds($0) })
   }
 
+  @Test func `the jitter leaves out up to half of a delay, except of the first reconnection`() async throws {
+    let clock = TestClock()
+    let client = StubClient { number, request in .make(to: request, number < 3 ? 503 : 204) }
+    let stream = client.events(.get(url), options: options(clock) { $0.random = { 0.5 } })
+    #expect(try await collect(stream) == [])
+    #expect(clock.waits == [3000, 4500, 9000].map { Duration.milliseconds($0) })
+  }
+
+  @Test func `the reconnection time is a setting until the server asks for another one`() async throws {
+    let clock = TestClock()
+    let client = StubClient { number, request in
+      switch number {
+      case 0, 1: .make(to: request, 503)
+      case 2: events("retry: 250\ndata: a\n\n", to: request)
+      default: .make(to: request, 204)
+      }
+    }
+    let stream = client.events(.get(url), options: options(clock) { $0.reconnectionTime = .seconds(1) })
+    #expect(try await collect(stream) == ["a"])
+    #expect(clock.waits == [1000, 2000, 250].map { Duration.milliseconds($0) })
+  }
+
+  @Test func `the longest delay does not shorten the time that the server asks for`() async throws {
+    let clock = TestClock()
+    let client = StubClient { number, request in
+      switch number {
+      case 0: events("retry: 90000\ndata: a\n\n", to: request)
+      case 1, 2: .make(to: request, 503)
+      default: .make(to: request, 204)
+      }
+    }
+    let stream = client.events(.get(url), options: options(clock) { $0.longestDelay = .seconds(60) })
+    #expect(try await collect(stream) == ["a"])
+    #expect(clock.waits == [90, 90, 90].map { Duration.seconds($0) })
+  }
+
   @Test func `a server that asks for no delay is not asked without a pause`() async throws {
     let clock = TestClock()
     let client = StubClient { number, request in

@@ -92,6 +92,24 @@ struct TransferQueueTests {
     #expect(try await second.value.status == .ok)
   }
 
+  @Test func `a client can leave a wait of its own out of the time limit of a request`() async throws {
+    let (isWaiting, gate, clock) = (Gate(), Gate(), SteppedClock())
+    let client = StubClient { _, request in
+      await TimeLimitedClient.withoutCounting {
+        isWaiting.open()
+        await gate.wait()
+      }
+      return .make(to: request)
+    }
+    let limited = client.limited(to: .seconds(1), clock: clock)
+    let reply = Task { try await limited.send(.get("https://example.org/")) }
+    await isWaiting.wait()
+    while clock.waitCount < 1 { await Task.yield() }
+    clock.tick()
+    gate.open()
+    #expect(try await reply.value.status == .ok)
+  }
+
   @Test(arguments: ClientKind.allCases)
   func `requests beyond the number of connections wait and are sent in order`(kind: ClientKind) async throws {
     let service = try CrowdedService(kind)
@@ -138,5 +156,25 @@ struct TransferQueueTests {
     await #expect(throws: CancellationError.self) { try await canceled.value }
     #expect(try await service.client.send(service.request("free")).status == .ok)
     service.release()
+  }
+
+  @Test func `cancelled requests leave no growing number of tickets while every slot is occupied`() async throws {
+    let queue = TransferQueue(limit: 1)
+    @Sendable func admit() async throws -> TransferPermit {
+      try await queue.admit(to: URL(string: "https://example.org/").flatMap { HTTPOrigin($0) })
+    }
+    let running = try await admit()
+    let waiting = Task { try await admit() }
+    while queue.waitingCount < 1 { await Task.yield() }
+    for _ in 0..<500 {
+      let canceled = Task { try await admit() }
+      while queue.waitingCount < 2 { await Task.yield() }
+      canceled.cancel()
+      await #expect(throws: CancellationError.self) { try await canceled.value }
+    }
+    #expect(queue.ticketCount <= 100)
+    running.release()
+    try await waiting.value.release()
+    #expect(queue.ticketCount == 0)
   }
 }

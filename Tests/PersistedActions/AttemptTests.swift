@@ -74,6 +74,36 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `an error can ask for a longer delay before the next attempt of a persisted action`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try stack.worker(time)
+    let retry = PersistedRetry(attempts: 2, initialDelay: .seconds(30), jitter: 0)
+    let later = try stack.enqueue(Fail(board: stack.boardName, times: 1, delay: 90), retry: retry)
+    let sooner = try stack.enqueue(Fail(board: stack.boardName, times: 1, delay: 10), retry: retry)
+    #expect(try await worker.runDueActions() == 2)
+    let dates = [try await stack.actions.action(later)?.dueDate, try await stack.actions.action(sooner)?.dueDate]
+    #expect(dates == [time.date + 90, time.date + 30])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a delay beyond the range of dates counts as a century`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try stack.worker(time)
+    let advised = try stack.enqueue(Fail(board: stack.boardName, times: 1, delay: Int.max))
+    let chosen = try stack.enqueue(Leave(board: stack.boardName + "later", way: .later, delay: Int.max))
+    #expect(try await worker.runDueActions() == 2)
+    for handle in [advised, chosen] {
+      let info = try #require(try await stack.actions.action(handle))
+      #expect(info.state == .scheduled)
+      #expect(info.dueDate == time.date + 36_525 * 86_400)
+    }
+  }
+
+  @Test(arguments: Backend.available)
   func `a later attempt continues from the checkpoint, and a failed step saves nothing`(
     _ backend: Backend
   ) async throws {

@@ -40,6 +40,26 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `an action for a store that is not attached is refused, and the save of the context leaves it out`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let stranger = try stack.makeStranger()
+    let store = try #require(stranger.persistentStoreCoordinator.persistentStores.first)
+    try stack.saving { context in
+      #expect {
+        try context.enqueue(Mark(board: stack.boardName), in: store)
+      } throws: {
+        ErrorCode.storeDetached ~= $0
+      }
+      try context.insertNote("kept")
+    }
+    #expect(try await stack.actions.counts() == [:])
+    #expect(try stack.notes() == ["kept"])
+    withExtendedLifetime(stranger) {}
+  }
+
+  @Test(arguments: Backend.available)
   func `an action with a date runs once the worker's clock has reached the date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
@@ -131,6 +151,45 @@ import Testing
     #expect(stack.board.marks == ["mine"])
     // The second save has omitted its action, so its handle finds the action of the first save.
     #expect(try await stack.actions.action(handles[1])?.handle == handles[0])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a save that leaves an equal action out and then fails keeps the action for the next save`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let stranger = try stack.makeStranger()
+    let context = stranger.newBackgroundContext()
+    let participant = RefusingParticipant()
+    try context.performAndWait {
+      try context.insertNote("note")
+      try context.enqueue(Mark(board: stack.boardName, text: "later"), uniqueKey: "key")
+    }
+    try stack.enqueue(Mark(board: stack.boardName, text: "first"), key: "key")
+    stranger.persistentStoreCoordinator.addSaveParticipant(participant)
+    context.performAndWait {
+      #expect(throws: (any Error).self) { try context.save() }
+      #expect(context.insertedObjects.count == 2)
+    }
+    #expect(try stack.notes().isEmpty)
+    let worker = try stack.worker(ManualClock())
+    #expect(try await worker.runDueActions() == 1)
+    stranger.persistentStoreCoordinator.removeSaveParticipant(participant)
+    try context.performAndWait { try context.save() }
+    #expect(try stack.notes() == ["note"])
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["first", "later"])
+  }
+
+  /// Refuses each save of changes without an action.
+  private final class RefusingParticipant: SaveParticipant {
+    struct Refusal: Error {}
+
+    func observes(_ entity: EntityDescription) -> Bool { true }
+
+    func participate(in save: inout SaveParticipation) throws {
+      guard save.changes.contains(where: { $0.entity.name == "CoherencePersistedAction" }) else { throw Refusal() }
+    }
   }
 
   @Test func `a context without the entities refuses an action and names the function that adds them`() throws {

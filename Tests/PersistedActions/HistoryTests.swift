@@ -49,6 +49,28 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `pruning leaves the expired actions of a read-only store, and deletes those of other stores`(
+    _ backend: Backend
+  ) async throws {
+    let (archive, stack) = (try ActionStack(backend), try ActionStack(backend))
+    let time = ManualClock()
+    let archived = try archive.enqueue(Mark(board: archive.boardName))
+    let old = try stack.enqueue(Mark(board: stack.boardName))
+    for stack in [archive, stack] { try await stack.worker(time).runDueActions() }
+    var configuration = archive.configuration
+    configuration.location = archive.container.persistentStoreCoordinator.persistentStores.first?.url
+    configuration.options[StoreOption.readOnly] = true
+    try stack.container.attachPersistentStore(for: configuration)
+
+    let retention = PersistedActionRetention(succeeded: .seconds(1800))
+    let date = time.date.addingTimeInterval(3600)
+    #expect(try await stack.actions.prune(retention, at: date) == 1)
+    #expect(try await stack.actions.prune(retention, at: date) == 0)
+    #expect(try await stack.actions.action(old) == nil)
+    #expect(try await archive.state(of: archived) == .succeeded)
+  }
+
+  @Test(arguments: Backend.available)
   func `the numbers of actions in some states need no read of the other actions`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     for _ in 0..<3 { _ = try stack.enqueue(Mark(board: stack.boardName)) }
@@ -166,6 +188,44 @@ import Testing
     #expect(try await actions.delete(handle))
     let error = try await #require(throws: CoherenceError.self) { try await wait.value }
     #expect(error.code == .objectNotFound)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the end of an action costs one common read of all waits, and each wait ends with its own action`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let stranger = try PersistedActions(stack.makeStranger())
+    let operations = OperationLog()
+    stack.container.persistentStoreCoordinator.observer = operations
+    let date = ManualClock.firstDate.addingTimeInterval(3600)
+    let handles = try stack.saving { context in
+      try (0..<30).map { try context.enqueue(Mark(board: stack.boardName, text: "\($0)"), at: date) }
+    }
+    let actions = stack.actions
+    let waits = handles.map { handle in Task { try await actions.untilFinished(handle) } }
+    for (handle, wait) in zip(handles, waits) {
+      try await stranger.cancel(handle)
+      let finished = try await wait.value
+      #expect(finished.handle == handle && finished.state == .canceled)
+    }
+    // A read by each wait at each end would be more than 450 reads. A common read has two statements, and a store may
+    // report an end both as a signal and as a commit of another process.
+    #expect(operations.count(of: StackOperation(.fetch, "CoherencePersistedAction")) < 250)
+  }
+
+  @Test func `a cancelled wait for the end of an action ends at once`() async throws {
+    let stack = try ActionStack()
+    let date = ManualClock.firstDate.addingTimeInterval(3600)
+    let handle = try stack.enqueue(Mark(board: stack.boardName), at: date)
+    let actions = stack.actions
+    let (cancelled, other) = (
+      Task { try await actions.untilFinished(handle) }, Task { try await actions.untilFinished(handle) }
+    )
+    cancelled.cancel()
+    await #expect(throws: (any Error).self) { try await cancelled.value }
+    try await actions.cancel(handle)
+    #expect(try await other.value.state == .canceled)
   }
 
   @Test func `a worker sends events for the start, the progress and the end of an attempt, in this order`() async throws

@@ -72,6 +72,8 @@ struct TelemetryTests {
     #expect(span.errors.isEmpty, "A tracer would tell the error's text.")
     let labels = [("operation", "save"), ("subject", "stores"), ("outcome", "failure")]
     #expect(stage.total("coherence.operations", labels) == 1)
+    let line = try #require(stage.log.all.last)
+    #expect(line.hasPrefix("info coherence.save") && line.contains("validationFailed"), "\(line)")
   }
 
   @Test func `spans nest in the current span, also across perform`() async throws {
@@ -114,6 +116,8 @@ struct TelemetryTests {
     let labels = [("operation", "action"), ("subject", "Refresh"), ("outcome", "cancelled")]
     #expect(stage.total("coherence.operations", labels) == 1)
     #expect(stage.spans("coherence.action").last?.status == nil, "To be cancelled is no error.")
+    let line = try #require(stage.log.all.last)
+    #expect(line.hasPrefix("debug coherence.action") && line.contains("cancelled"), "\(line)")
   }
 
   @Test func `reports never contain values, predicates and texts of errors`() throws {

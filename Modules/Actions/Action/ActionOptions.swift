@@ -25,7 +25,8 @@ public struct ActionOptions: Sendable {
   public var raisesPriority: Bool
   /// The limit that the action shares with other actions; `nil` for no limit besides the width of its queue.
   public var limit: ConcurrencyLimit?
-  /// The attempts after a failure; `nil` for one attempt in all.
+  /// The attempts after a failure; `nil` for one attempt in all. An error with the trait `RetryAdvising` may ask for a
+  /// longer delay than the policy's.
   public var retry: RetryPolicy?
 
   /// Makes options; the defaults are those of an action without options.

@@ -100,7 +100,7 @@ extension AnyActionHandle {
 
   private func startTimeout(_ timeout: Duration) {
     let timer = scheduler.after(timeout) { [weak self] in self?.expire() }
-    lifecycle.withLock { $0.keep(timer) }
+    lifecycle.withLock { $0.keep(timeoutTimer: timer) }
   }
 
   /// Called in a timer's task. `cancel` of the action is code of the program and may block, so a callback thread calls it.
@@ -120,14 +120,15 @@ extension AnyActionHandle {
     let (attempts, mayContinue) = lifecycle.withLock { ($0.attempts, !$0.isCanceledOrExpired) }
     guard mayContinue, attempts < retry.attempts, retry.isRetryable(error) else { return nil }
     var generator = SystemRandomNumberGenerator()
-    return retry.delay(afterAttempt: attempts, using: &generator)
+    return retry.delay(afterAttempt: attempts, throwing: error, at: Date(), using: &generator)
   }
 
   /// Returns the action to pending, and schedules its next attempt.
   private func prepareNextAttempt(after delay: Duration) {
     // Published while the action is still executing: a pending action can be cancelled, and the event of its end must not
     // come before this one.
-    scheduler.willRetry(self, attempt: lifecycle.withLock { $0.attempts }, delay: delay)
+    let attempt = lifecycle.withLock { $0.attempts }
+    scheduler.willRetry(self, attempt: attempt, delay: delay)
     let isCanceledOrExpired = lifecycle.withLock { lifecycle in
       lifecycle.returnToPending()
       return lifecycle.isCanceledOrExpired
@@ -141,6 +142,6 @@ extension AnyActionHandle {
     let timer = scheduler.after(delay) { [weak self] in
       if let self { scheduler.resume(self) }
     }
-    lifecycle.withLock { $0.keep(timer) }
+    lifecycle.withLock { $0.keep(delayTimer: timer, afterAttempt: attempt) }
   }
 }

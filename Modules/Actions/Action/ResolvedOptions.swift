@@ -47,10 +47,12 @@ final class ResolvedOptions: Sendable {
     }
   }
 
-  /// Makes an equal action a predecessor of this one, together with the predecessors that the equal action has not
-  /// released: an equal action that is cancelled while it waits ends before its predecessors.
+  /// Makes an equal action a predecessor of this one, together with the unfinished predecessors that the equal action
+  /// has not released: an equal action that is cancelled while it waits ends before its predecessors.
   func runAfter(_ equal: AnyActionHandle) {
-    let earlier = equal.resolvedOptions?.prerequisites.predecessors ?? []
+    // Without the finished ones: otherwise the latest of many replacements would retain all actions that were replaced
+    // while the first one runs.
+    let earlier = equal.resolvedOptions?.prerequisites.predecessors.filter { $0.state != .finished } ?? []
     content.withLock { $0.prerequisites.predecessors = earlier + [equal] }
   }
 

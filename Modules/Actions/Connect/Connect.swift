@@ -15,6 +15,7 @@ public protocol Connect: PersistentContainer {
   /// and begins to manage the entities of all attached stores. Does nothing, with a warning in the log, when started.
   ///
   /// Blocks while stores are opened. When the Connect is stopping, the call first waits for the stop.
+  /// In a task, use the asynchronous form; see `stop(_:within:)`.
   ///
   /// - Throws: The errors of attaching a store; the Connect is stopped then, and the call has attached no store.
   ///   ``ErrorCode/illegalState`` when an action of this Connect calls `start` while the Connect is stopping, because the
@@ -37,6 +38,10 @@ public protocol Connect: PersistentContainer {
   ///
   /// In an action of this Connect, `stop` returns at once, because the stop waits for the action. The stop then continues
   /// in the background and reports its errors to the error handler.
+  ///
+  /// In any other task, `await` the asynchronous form. Asynchronous actions run in tasks, and a machine with one
+  /// processor has one thread for all tasks of the process: the blocking form would wait for ever for actions that need
+  /// this thread.
   ///
   /// On the main actor, this form blocks the main actor. When an action waits for a main-queue context, neither could
   /// continue: the call throws, and the stop continues in the background. Other waits for the main actor, for instance by

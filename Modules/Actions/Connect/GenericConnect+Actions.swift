@@ -90,7 +90,7 @@ private struct ExecutionStack {
     context = connect.newActionContext()
     context.execution = handle
     let counter = context.counter
-    handle.lifecycle.withLock { $0.contextCounters.append(counter) }
+    handle.lifecycle.withLock { $0.add(counter) }
   }
 
   /// Records and logs unsaved changes of a successful attempt. A cancelled or expired action gets no warning: its end was

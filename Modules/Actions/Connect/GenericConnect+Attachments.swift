@@ -55,6 +55,16 @@ extension GenericConnect {
     if let failure { throw failure }
   }
 
+  /// Removes the attachments of stores that were removed from the coordinator directly. Otherwise a Connect that attaches
+  /// a store for each user would retain the closed stores until its stop. A store that is being detached stays.
+  func removeAttachmentsOfRemovedStores(_ attachments: inout [StoreAttachment]) {
+    let present = Set(persistentStoreCoordinator.persistentStores.map { ObjectIdentifier($0) })
+    attachments.removeAll { attachment in
+      guard let store = attachment.store, attachment.pendingDetachCount == 0 else { return false }
+      return !present.contains(ObjectIdentifier(store))
+    }
+  }
+
   /// Makes the attachment of a store added to the coordinator directly, without the Connect.
   func attachment(of store: any PersistentStore) -> StoreAttachment {
     let configuration = StoreConfiguration(

@@ -25,7 +25,11 @@ extension GenericConnect {
 
   public final var pendingEdits: (any PendingEdits)? {
     get { pendingEditsSource.withLock { $0 } }
-    set { pendingEditsSource.withLock { $0 = newValue } }
+    set {
+      // Released after the lock: the `deinit` of the former source may use this Connect.
+      let former = pendingEditsSource.withLock { exchange(&$0, with: newValue) }
+      withExtendedLifetime(former) {}
+    }
   }
 
   public final func isManaged(_ entity: EntityDescription) -> Bool { dispatcher.managed.contains(entity) }

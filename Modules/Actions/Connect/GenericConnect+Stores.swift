@@ -22,6 +22,7 @@ extension GenericConnect {
     try attachments.withLock { attachments in
       let wanted = configurations.isEmpty ? [StoreConfiguration()] : configurations
       let stores = try container.attachPersistentStores(at: url, for: wanted)
+      removeAttachmentsOfRemovedStores(&attachments)
       for (configuration, store) in zip(wanted, stores) {
         attachments.removeAll { $0.awaitsStart(for: configuration, at: url) || $0.awaitsStart(of: store) }
         attachments.append(StoreAttachment(directory: url, configuration: configuration, store: store))
@@ -34,7 +35,8 @@ extension GenericConnect {
   /// Closes a store, so that the next start does not attach it again.
   ///
   /// The call first waits for the unfinished actions on entities that no other store holds, and cancels them unless the
-  /// Connect is stopping.
+  /// Connect is stopping. The wait blocks the calling thread. In a task, use the asynchronous form; see
+  /// `stop(_:within:)`.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/deadlock`` when one of
   ///   these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when an action

@@ -2,7 +2,8 @@ import CoherenceCore
 import Foundation
 
 /// A store that a Connect has attached. A stop detaches the store and keeps the attachment for the next start. `detach`
-/// removes the attachment; so does a stop, for a store removed from the coordinator directly.
+/// removes the attachment; so does a stop, or the attachment of another store, for a store removed from the coordinator
+/// directly.
 struct StoreAttachment: Sendable {
   var directory: URL
   var configuration: StoreConfiguration

@@ -28,10 +28,12 @@ struct LifecycleState<Completion: Sendable> {
   private(set) var isExpired = false
   /// The task of an asynchronous attempt.
   var task: Task<Void, Never>?
-  /// The tasks that wait for the timeout or for the delay before the next attempt.
-  private var timers: [Task<Void, Never>] = []
-  /// The counters of the attempts' contexts.
-  var contextCounters: [ContextActivityCounter] = []
+  /// The task that waits for the timeout.
+  private var timeoutTimer: Task<Void, Never>?
+  /// The task that waits for the delay before the next attempt.
+  private var delayTimer: Task<Void, Never>?
+  /// The counters of the attempts' contexts. One of them may have the sum of several released contexts.
+  private var contextCounters: [ContextActivityCounter] = []
   var progress: SharedProgress?
   /// Blocks to call at the end of the action.
   var observers: [@Sendable () -> Void] = []
@@ -52,6 +54,25 @@ struct LifecycleState<Completion: Sendable> {
       statistics.contextStatistics = contextCounters.reduce(into: ContextStatistics()) { $0 += $1.statistics }
     }
     return statistics
+  }
+
+  /// The number of retained timers and counters of contexts. For tests.
+  var retainedCount: Int { (timeoutTimer == nil ? 0 : 1) + (delayTimer == nil ? 0 : 1) + contextCounters.count }
+
+  /// Adds the counter of an attempt's context.
+  mutating func add(_ counter: ContextActivityCounter) {
+    // An action may have any number of attempts. The counter of a released context, which has no other reference, does
+    // not change any more, so that all of them are added up in one.
+    var released: Int?
+    for index in contextCounters.indices.reversed() {
+      guard isKnownUniquelyReferenced(&contextCounters[index]) else { continue }
+      if let released {
+        let later = contextCounters.remove(at: released)
+        contextCounters[index].add(later.statistics)
+      }
+      released = index
+    }
+    contextCounters.append(counter)
   }
 
   /// Whether the action is cancelled or its timeout has passed. A pending action in this state never runs.
@@ -123,9 +144,18 @@ struct LifecycleState<Completion: Sendable> {
     return !isEndRequested
   }
 
-  /// Keeps a timer until the end, and cancels it if the action has finished.
-  mutating func keep(_ timer: Task<Void, Never>) {
-    if state == .finished { timer.cancel() } else { timers.append(timer) }
+  /// Keeps the timer of the timeout until the end, and cancels it if the action has finished.
+  mutating func keep(timeoutTimer timer: Task<Void, Never>) {
+    if state == .finished { timer.cancel() } else { timeoutTimer = timer }
+  }
+
+  /// Keeps the timer of a delay until the end or the next delay, and cancels it if the action has finished.
+  ///
+  /// - Parameter attempt: The number of the attempt before the delay. The delay may have passed before this call, and a
+  ///   later attempt may have its own timer by now.
+  mutating func keep(delayTimer timer: Task<Void, Never>, afterAttempt attempt: Int) {
+    if state == .finished { return timer.cancel() }
+    if attempts == attempt { delayTimer = timer }
   }
 
   /// Changes from executing to pending, for another attempt.
@@ -142,14 +172,15 @@ struct LifecycleState<Completion: Sendable> {
     state = .finished
     defer {
       task = nil
-      timers = []
+      timeoutTimer = nil
+      delayTimer = nil
       observers = []
       waiters = [:]
       completions = []
     }
     return Finish(
-      timers: timers, observers: observers, waiters: Array(waiters.values), completions: completions,
-      progress: progress)
+      timers: [timeoutTimer, delayTimer].compactMap(\.self), observers: observers, waiters: Array(waiters.values),
+      completions: completions, progress: progress)
   }
 
   /// The error of the handle: an error of its own for a replaced or expired action, with the thrown error underlying.

@@ -74,9 +74,9 @@ extension ActionContext {
   ///   - condition: Protects stored records, as for objects.
   /// - Returns: The counts of the merge.
   /// - Throws: As for objects; also ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` and
-  ///   ``ErrorCode/invalidValue`` for values that do not fit, ``ErrorCode/objectNotFound`` for a link to a record
-  ///   without a row or with a planned deletion unless the condition protects the linking record, and
-  ///   ``ErrorCode/contradictoryLinks`` for links that contradict each other.
+  ///   ``ErrorCode/invalidValue`` for values that do not fit and for values of derived attributes,
+  ///   ``ErrorCode/objectNotFound`` for a link to a record without a row or with a planned deletion unless the condition
+  ///   protects the linking record, and ``ErrorCode/contradictoryLinks`` for links that contradict each other.
   @discardableResult
   public func merge(
     records: [MergeRecord], for entity: EntityDescription, ignoreAttributes: [String] = [],

@@ -34,8 +34,9 @@ public struct MergeOptions: Sendable, Hashable {
     case skip
   }
 
-  /// The policy for several stored records with the key of one input record. Only stores with the option
-  /// `StoreOption.allowsDuplicateKeys` have such records; other stores keep keys unique.
+  /// The policy for several stored records with the key of one input record. Only a store with the option
+  /// `StoreOption.allowsDuplicateKeys`, and several stores with the entity together, have such records; any other store
+  /// keeps keys unique.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail

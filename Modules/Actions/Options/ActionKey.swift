@@ -5,6 +5,10 @@
 /// key, or choose a policy with which the later action runs.
 ///
 /// A key is any hashable value: `ActionKey("albums")`, `ActionKey(album.objectID)`, or the literal `"albums"`.
+///
+/// The Connect compares and hashes the values of keys under a lock that each submission needs. The `==` and
+/// `hash(into:)` of a value must return quickly, and must neither call the Connect nor wait for a thread that does: the
+/// call would wait for its own lock.
 public struct ActionKey: Sendable, Hashable, ExpressibleByStringLiteral {
   private let value: any Hashable & Sendable
 

@@ -55,6 +55,8 @@ final class ContextActivityCounter: ContextActivityObserver {
 
   var statistics: ContextStatistics { counts.withLock { $0 } }
 
+  func add(_ statistics: ContextStatistics) { counts.withLock { $0 += statistics } }
+
   func contextDid(_ activity: ContextActivity, in duration: Duration) {
     let time = duration / .seconds(1)
     counts.withLock { counts in

@@ -51,6 +51,9 @@ package final class BodyBuffer: Sendable {
   /// The largest number of unread bytes in memory so far.
   var peak: Int { state.withLock { $0.peak } }
 
+  /// The present size of the file; zero without a file. For tests.
+  package var fileSize: Int { state.withLock { $0.file?.size ?? 0 } }
+
   /// Sets the function that cancels the transfer of the body. Calls the function at once if the body is cancelled: a
   /// transfer may have written bytes before this call, and their file may have failed.
   package func whenCanceled(_ function: @escaping @Sendable () -> Void) {

@@ -2,7 +2,7 @@ public import CoherenceActions
 public import HTTPTypes
 import Synchronization
 
-/// A connectivity that sends a request to an address, and is online when a reply comes.
+/// A connectivity that sends a request to an address, and is online after a reply of a server that can be reached.
 ///
 /// ```swift
 /// let connectivity = ProbeConnectivity(HTTPRequest(method: .head, url: url), client: http)

@@ -9,16 +9,69 @@ import Foundation
   import Darwin
 #endif
 
-/// A queue of bytes in an unnamed file. The system deletes the file with its descriptor, even when the process is killed.
+/// A queue of bytes in unnamed files. The system deletes a file with its descriptor, even when the process is killed.
+///
+/// The reader of an endless body, such as a stream of events, may always be behind, and would never empty a single file.
+/// So the queue continues in a second file after many bytes of the first one are read, and the first file is emptied at
+/// its end. No byte is moved, because the caller has a lock: the copy of a long unread part would stop the transfer. The
+/// files need about twice the size of the longest unread part.
 final class OverflowFile {
-  private let descriptor: Int32
   private let directory: URL
-  private var readOffset = 0
-  private var writeOffset = 0
+  /// The file that is read. Has unread bytes unless the queue is empty.
+  private var first: Part
+  /// The file of the bytes after those in the first file; `nil` until it is needed.
+  private var second: Part?
 
-  /// Makes an empty file in a directory.
+  /// The number of read bytes in the first file above which the second file is used.
+  private static let greatestReadCount = 1 << 24
+
+  /// Makes an empty queue in a directory.
   ///
   /// - Throws: ``ErrorCode/inputOutput``.
+  init(in directory: URL) throws {
+    self.directory = directory
+    first = try Part(in: directory)
+  }
+
+  /// The number of unread bytes.
+  var unreadCount: Int { first.unreadCount + (second?.unreadCount ?? 0) }
+  /// The number of bytes in the files, read ones included.
+  var size: Int { first.size + (second?.size ?? 0) }
+
+  /// Appends bytes.
+  ///
+  /// - Throws: ``ErrorCode/inputOutput``.
+  func append(_ data: Data) throws {
+    guard second?.unreadCount ?? 0 > 0 || first.readCount > Self.greatestReadCount else {
+      return try first.append(data)
+    }
+    let part = try second ?? Part(in: directory)
+    second = part
+    try part.append(data)
+  }
+
+  /// Reads and removes the next bytes, up to a number. Reading to the end of a file empties it.
+  ///
+  /// - Throws: ``ErrorCode/inputOutput``.
+  func read(atMost limit: Int) throws -> Data {
+    let data = try first.read(atMost: limit)
+    if first.unreadCount == 0 {
+      try first.removeAll()
+      if let next = second, next.unreadCount > 0 { (first, second) = (next, first) }
+    }
+    return data
+  }
+}
+
+/// An unnamed file, to which bytes are appended and from which they are read in their order.
+private final class Part {
+  private let descriptor: Int32
+  private let directory: URL
+  /// The number of read bytes.
+  private(set) var readCount = 0
+  /// The number of bytes, read ones included.
+  private(set) var size = 0
+
   init(in directory: URL) throws {
     self.directory = directory
     let path = directory.appendingPathComponent(".\(UUID().uuidString)").path
@@ -29,45 +82,39 @@ final class OverflowFile {
 
   deinit { close(descriptor) }
 
-  /// The number of unread bytes.
-  var unreadCount: Int { writeOffset - readOffset }
+  var unreadCount: Int { size - readCount }
 
-  /// Appends bytes.
-  ///
-  /// - Throws: ``ErrorCode/inputOutput``.
   func append(_ data: Data) throws {
     try data.withUnsafeBytes { bytes in
       var written = 0
       while written < bytes.count {
-        let offset = off_t(writeOffset + written)
+        let offset = off_t(size + written)
         let count = pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, offset)
         guard count > 0 else { throw Self.failure(in: directory) }
         written += count
       }
     }
-    writeOffset += data.count
+    size += data.count
   }
 
-  /// Reads and removes the next bytes, up to a number. Reading to the end empties the file.
-  ///
-  /// - Throws: ``ErrorCode/inputOutput``.
   func read(atMost limit: Int) throws -> Data {
-    var data = Data(count: min(limit, unreadCount))
-    let wanted = data.count
+    let wanted = min(limit, unreadCount)
+    var data = Data(count: wanted)
     try data.withUnsafeMutableBytes { bytes in
       var done = 0
       while done < wanted {
-        let count = pread(descriptor, bytes.baseAddress! + done, wanted - done, off_t(readOffset + done))
+        let count = pread(descriptor, bytes.baseAddress! + done, wanted - done, off_t(readCount + done))
         guard count > 0 else { throw Self.failure(in: directory) }
         done += count
       }
     }
-    readOffset += wanted
-    if unreadCount == 0 {
-      guard ftruncate(descriptor, 0) == 0 else { throw Self.failure(in: directory) }
-      (readOffset, writeOffset) = (0, 0)
-    }
+    readCount += wanted
     return data
+  }
+
+  func removeAll() throws {
+    guard ftruncate(descriptor, 0) == 0 else { throw Self.failure(in: directory) }
+    (readCount, size) = (0, 0)
   }
 
   private static func failure(in directory: URL) -> CoherenceError {

@@ -28,7 +28,8 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - parameter: The name of the query's parameter. Its value in the first request is the first number; 1 without a
-  ///     value. A value that is no number is an error.
+  ///     value. A value that is no number from zero on is an error, and so are several values: a server may use any
+  ///     of them.
   ///   - number: The number in a page's content. A page with another number than the expected number is an error. The
   ///     first page is expected to have the `firstNumber` of
   ///     ``HTTPClient/pages(of:from:by:firstNumber:limit:decoder:)``, whatever number the first request has, and each
@@ -40,8 +41,13 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
   ) -> HTTPPagination {
     HTTPPagination(number: number) { page in
       let request = page.reply.request
-      let value = request.queryValue(of: parameter) ?? ""
-      guard let asked = value.isEmpty ? 1 : Int(value) else {
+      let values = request.queryValues(of: parameter)
+      guard values.count <= 1 else {
+        throw HTTPFailure(to: request).unreadable(
+          "the request has several values of '\(parameter)'; begin with one page number.", isRetryable: false)
+      }
+      let value = values.first ?? ""
+      guard let asked = value.isEmpty ? 1 : Int(value), asked >= 0 else {
         throw HTTPFailure(to: request).unreadable(
           "the value of '\(parameter)' is no page number; begin with a number, or without a value.", isRetryable: false)
       }
@@ -116,20 +122,21 @@ public struct HTTPPage<Content: Decodable & Sendable>: Sendable {
 // MARK: - Requests of further pages
 
 extension HTTPRequest {
-  func queryValue(of name: String) -> String? {
-    url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }?.queryItems?.first { $0.name == name }?.value
+  /// The values of a query's parameter; empty texts where the parameter stands without a value.
+  func queryValues(of name: String) -> [String] {
+    let items = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }?.queryItems ?? []
+    return items.filter { $0.name == name }.map { $0.value ?? "" }
   }
 
+  /// Returns the request with one value of a query's parameter, in place of all its values.
   func replacingQuery(_ name: String, with value: String) -> HTTPRequest {
     guard let url, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return self }
     // The other items stay as the user wrote them: the server decides whether their plus signs are spaces.
     var items = components.percentEncodedQueryItems ?? []
     let item = URLQueryItem(name: name, value: value).percentEncoded
-    if let index = items.firstIndex(where: { $0.name.removingPercentEncoding == name }) {
-      items[index] = item
-    } else {
-      items.append(item)
-    }
+    let index = items.firstIndex { $0.name.removingPercentEncoding == name } ?? items.count
+    items.removeAll { $0.name.removingPercentEncoding == name }
+    items.insert(item, at: index)
     components.percentEncodedQueryItems = items
     var request = self
     request.url = components.url

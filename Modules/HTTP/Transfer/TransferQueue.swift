@@ -31,12 +31,23 @@ package final class TransferQueue: Sendable {
       }
       return nil
     }
+
+    /// Removes a cancelled transfer. Its ticket stays, and has no effect without a continuation, until most of many
+    /// tickets are those of cancelled transfers: while long transfers occupy every slot, tickets would accumulate.
+    mutating func remove(_ ticket: Int) -> CheckedContinuation<Bool, Never>? {
+      let continuation = waiting.removeValue(forKey: ticket)
+      if tickets.count > 64, tickets.count > 2 * waiting.count { tickets = tickets.filter { waiting[$0] != nil }[...] }
+      return continuation
+    }
   }
 
   package init(limit: Int) { self.limit = max(limit, 0) }
 
   /// The number of waiting transfers to all origins.
   package var waitingCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.waiting.count } } }
+
+  /// The number of tickets for all origins.
+  package var ticketCount: Int { state.withLock { $0.origins.values.reduce(0) { $0 + $1.tickets.count } } }
 
   /// Waits until a transfer may begin. The time limits of the task are paused during the wait.
   ///
@@ -88,9 +99,9 @@ package final class TransferQueue: Sendable {
     if let isAdmitted { continuation.resume(returning: isAdmitted) }
   }
 
-  /// Removes a cancelled transfer. Its ticket stays, and has no effect without a continuation.
+  /// Removes a cancelled transfer.
   private func leave(_ origin: HTTPOrigin, _ ticket: Int) {
-    let continuation = state.withLock { $0.origins[origin]?.waiting.removeValue(forKey: ticket) }
+    let continuation = state.withLock { $0.origins[origin]?.remove(ticket) }
     continuation?.resume(returning: false)
   }
 

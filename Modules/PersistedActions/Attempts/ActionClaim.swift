@@ -54,13 +54,19 @@ struct EndedAttempt: Sendable {
   /// The result of the attempt, which decides the next state of the action.
   enum Outcome: Sendable {
     case succeeded(result: Data?)
-    /// The attempt failed. A retryable error leads to another attempt until the retry policy has no attempts left; the
-    /// delay replaces the delay of the policy.
-    case failed(text: String, isRetryable: Bool, delay: Duration?)
+    /// The attempt failed. A retryable error leads to another attempt until the retry policy has no attempts left.
+    case failed(text: String, isRetryable: Bool, delay: Delay)
     case postponed(until: Date)
     case parked(text: String)
     /// The worker stops. The action waits for any worker, and the attempt does not count.
     case handedBack
+  }
+
+  /// The delay before the next attempt.
+  enum Delay: Sendable {
+    /// The delay of the retry policy, or a longer one.
+    case policy(atLeast: Duration)
+    case exactly(Duration)
   }
 
   let claim: ActionClaim

@@ -56,12 +56,18 @@ struct AttemptRecording {
   }
 
   private func retry(
-    _ record: PersistedActionRecord, _ policy: PersistedRetry, isRetryable: Bool, delay: Duration?, text: String
+    _ record: PersistedActionRecord, _ policy: PersistedRetry, isRetryable: Bool, delay: EndedAttempt.Delay,
+    text: String
   ) throws -> PersistedActionEvent {
     let policy = record.ownRetry ?? policy
     let attempt = record.attempts
     guard isRetryable, attempt < policy.attempts else { return try end(record, as: .parked, text: text) }
-    let later = date.addingTimeInterval((delay ?? policy.delay(afterAttempt: attempt)) / .seconds(1))
+    let duration =
+      switch delay {
+      case .policy(let shortest): max(shortest, policy.delay(afterAttempt: attempt))
+      case .exactly(let duration): duration
+      }
+    let later = date.addingTimeInterval(duration / .seconds(1))
     record.wait(from: later, now: date)
     context.signalOnSave(ActionChannel.due)
     return .willRetry(record.handle, attempt: attempt, error: text, date: later)

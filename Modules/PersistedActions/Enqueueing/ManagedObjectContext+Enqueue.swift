@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   /// If the store has an unfinished action with the same name, or a former one, and the same unique key, this call
   /// inserts no record and returns the handle of the stored action, which keeps its payload, date and priority. If
   /// another context saves an equal action before this context's save, the save omits this action and commits all other
-  /// changes. This call ignores finished actions.
+  /// changes; it begins again for this, so that it calls the hooks of objects again. This call ignores finished actions.
   ///
   /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of this
   /// process, and of every other process with the store open.
@@ -26,7 +26,8 @@ extension ManagedObjectContext {
   ///     store of the records that the same save changes.
   /// - Returns: The handle of the action.
   /// - Throws: Errors of encoding the action; ``ErrorCode/invalidModel`` for a model without
-  ///   `addingPersistedActions()`; errors of fetching.
+  ///   `addingPersistedActions()`; ``ErrorCode/storeDetached`` and ``ErrorCode/noStore`` for a store that is not attached
+  ///   or does not hold the entities of actions; errors of fetching. A call that throws inserts nothing.
   @discardableResult
   public final func enqueue<A: PersistedAction>(
     _ action: A, uniqueKey: String? = nil, at date: Date? = nil, priority: ActionPriority = .normal,
@@ -51,7 +52,15 @@ extension ManagedObjectContext {
     record.ownRetry = retry
     record.enqueuedDate = now
     if let date { record.schedule(for: date) } else { record.wait(from: now, now: now) }
-    if let store { try assign(record, to: store) }
+    if let store {
+      do {
+        try assign(record, to: store)
+      } catch {
+        // The caller may catch the error and save, and the action must not run then.
+        delete(record)
+        throw error
+      }
+    }
     signalOnSave(ActionChannel.due)
     return record.handle
   }

@@ -11,6 +11,8 @@ public struct PersistedActions: Sendable {
   private let entity: EntityDescription
   /// Returns the present date.
   let now: @Sendable () -> Date
+  /// The waits of all copies of the value.
+  private let waits: FinishWaits
   private typealias Records = FetchRequest<PersistedActionRecord>
 
   private var coordinator: PersistentStoreCoordinator { container.persistentStoreCoordinator }
@@ -27,6 +29,7 @@ public struct PersistedActions: Sendable {
     entity = try container.managedObjectModel.persistedActionEntity()
     self.container = container
     self.now = now
+    waits = FinishWaits(ActionRepository(coordinator: container.persistentStoreCoordinator, entity: entity))
   }
 
   // MARK: Listing
@@ -142,17 +145,14 @@ public struct PersistedActions: Sendable {
 
   /// Waits until an action has finished, whichever process runs it.
   ///
+  /// Costs one read of the action. While calls of this value and its copies wait, the ends of actions in the store cost
+  /// one common read of the awaited actions; the ends that happen during a read share the next one.
+  ///
   /// - Returns: The finished action.
   /// - Throws: ``ErrorCode/objectNotFound`` for an unknown handle, and for an action whose record is deleted before or
   ///   at its end; `CancellationError`; errors of the store.
   public func untilFinished(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo {
-    // The stream starts with an element, so that the first fetch follows the start of listening and misses no end.
-    for await _ in coordinator.signals(ActionChannel.finished) {
-      let info = try await repository.inContext { PersistedActionInfo(try Self.existing(handle, in: $0)) }
-      if info.state.isFinal { return info }
-    }
-    try Task.checkCancellation()
-    throw CoherenceError(.storeDetached, "The container was released while an action was awaited; keep the container.")
+    try await waits.untilFinished(handle)
   }
 
   // MARK: Records

@@ -6,7 +6,7 @@ import Foundation
 extension ActionRepository {
   private static let pruningBatch = 1000
 
-  /// Deletes finished actions whose retention has expired, in small transactions.
+  /// Deletes finished actions whose retention has expired, in small transactions. The actions of read-only stores stay.
   ///
   /// - Returns: The number of deleted records.
   @discardableResult
@@ -50,7 +50,7 @@ extension ActionRepository {
       let request = Records().filter {
         $0.state == state.rawValue && $0.queue == queue && $0.rank < limit && $0.finishedDate < limit
       }
-      let ids = try context.fetchIDs(request.sort(\.rank).limit(Self.pruningBatch))
+      let ids = try context.writableIDs(request.sort(\.rank), limit: Self.pruningBatch)
       guard !ids.isEmpty else { return 0 }
       return try context.execute(
         BatchDeleteRequest(

@@ -132,10 +132,14 @@ extension WorkerEngine {
     case .failure(let error):
       if running[context.claim.id]?.isHandedBack == true { return .handedBack }
       switch error as? PersistedActionExit {
-      case .retry(let delay)?: return .failed(text: error.logText, isRetryable: true, delay: max(.zero, delay))
+      case .retry(let delay)?:
+        let limited = min(max(.zero, delay), RetryPolicy.longestAdvisedDelay)
+        return .failed(text: error.logText, isRetryable: true, delay: .exactly(limited))
       case .postpone(let date)?: return .postponed(until: date)
       case .park(let text)?: return .parked(text: text)
-      case nil: return .failed(text: error.logText, isRetryable: type.isRetryable(error), delay: nil)
+      case nil:
+        let advised = RetryPolicy.advisedDelay(of: error, at: clock.date()) ?? .zero
+        return .failed(text: error.logText, isRetryable: type.isRetryable(error), delay: .policy(atLeast: advised))
       }
     }
   }

@@ -4,8 +4,8 @@ public import Foundation
 /// An error with which an action ends its attempt and chooses the next step. A cancelled action is cancelled instead,
 /// and an action that a stopping worker hands back waits for other workers instead.
 public enum PersistedActionExit: LoggableError {
-  /// The attempt has failed, and the next attempt follows after a delay, such as the delay in a server's reply. Parks
-  /// the action after its last attempt.
+  /// The attempt has failed, and the next attempt follows after a delay, such as the delay in a server's reply; a delay
+  /// of more than a century counts as a century. Parks the action after its last attempt.
   case retry(after: Duration)
   /// The action runs again at a date. The present attempt does not count.
   case postpone(until: Date)

@@ -2,8 +2,9 @@ import CoherenceCore
 
 /// The retry policy of a persisted action: the number of its attempts, and the delays between them.
 ///
-/// The delays are those of a `RetryPolicy` with the same values. The store keeps the policy with the action. Between
-/// two attempts the action is ``PersistedActionState/scheduled``.
+/// The delays are those of a `RetryPolicy` with the same values. An error with the trait `RetryAdvising` may ask for a
+/// longer delay. The store keeps the policy with the action. Between two attempts the action is
+/// ``PersistedActionState/scheduled``.
 public struct PersistedRetry: Codable, Sendable, Hashable {
   /// The maximum number of attempts, including the first; at least one. An attempt whose process ends counts too.
   public var attempts: Int
@@ -28,7 +29,8 @@ public struct PersistedRetry: Codable, Sendable, Hashable {
     self.jitter = min(1, max(0, jitter))
   }
 
-  /// Twenty attempts in five to ten hours. The first delay is 2.5 to 5 seconds long, and the longest 30 to 60 minutes.
+  /// Twenty attempts with delays of 5 to 10.5 hours in all. The first delay is 2.5 to 5 seconds long, and the longest 30
+  /// to 60 minutes.
   public static let standard = PersistedRetry()
   /// A single attempt.
   public static let never = PersistedRetry(attempts: 1)

@@ -1,5 +1,7 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceInMemory
+import CoherenceStrategies
 import Testing
 import TestSupport
 
@@ -129,6 +131,59 @@ struct KeyConstraintTests {
         #expect(pupils == ["pupil"])
         #expect(try context.mergeDuplicates(of: "Artist") == 0)
       }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `mergeDuplicates merges the records of each subentity of an abstract entity by themselves`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend, try Self.hierarchies(), allowsDuplicateKeys: true)
+    try stack.read { context in
+      for name in ["Song", "Film", "Song"] {
+        try context.insertNewObject(forEntityName: name).setValue(Int64(1), for: "id")
+      }
+      try context.save()
+      #expect(try context.mergeDuplicates(of: "Work") == 1)
+      try context.save()
+      #expect(try stack.objects("Work", context).map(\.entity.name).sorted() == ["Film", "Song"])
+      #expect(try context.mergeDuplicates(of: "Work") == 0)
+      #expect(!context.hasChanges)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `mergeDuplicates keeps records with equal keys in two stores`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    let coordinator = stack.connect.persistentStoreCoordinator
+    try coordinator.addPersistentStore(type: .inMemory)
+    try stack.read { context in
+      for store in coordinator.persistentStores {
+        let artist = try context.insertNewObject(forEntityName: "Artist")
+        try artist.setValue(Int32(7), for: "id")
+        try context.assign(artist, to: store)
+        try context.save()
+      }
+      #expect(try context.mergeDuplicates(of: "Artist") == 0)
+      #expect(!context.hasChanges)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `mergeDuplicates merges an unsaved record and a saved record with equal keys`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.read { context in
+      for name in ["saved", "unsaved"] {
+        let artist = try context.insertNewObject(forEntityName: "Artist")
+        try artist.setValue(Int32(7), for: "id")
+        try artist.setValue(name, for: "name")
+        if name == "saved" { try context.save() }
+      }
+      let count = try context.mergeDuplicates(of: "Artist") { $0[0] }
+      #expect(count == 1)
+      try context.save()
+      let artists = try stack.objects("Artist", context)
+      #expect(try artists.map { try $0.value(for: "name", as: String.self) } == ["saved"])
     }
   }
 

@@ -88,6 +88,35 @@ struct MergeDecodingTests {
     }
   }
 
+  @Test func `a codable attribute keeps all digits of the numbers of its JSON`() throws {
+    struct Details: Codable, Equatable {
+      var serial: UInt64
+      var price: Decimal
+      var ratio: Double
+      var distance: Double
+    }
+    let model = try ManagedObjectModel {
+      Entity("Reading", uniqueness: [["id"]]) {
+        Attribute("id", .int64)
+        Attribute("details", .codable, optional: true)
+      }
+    }
+    let stack = try MergeStack(.inMemory, model)
+    let json = """
+      {"id": 1, "details": {"serial": 12345678901234567890, "price": 0.1000000000000000000000000001, "ratio": 0.1,
+       "distance": 1e300}}
+      """
+    let record = try JSONDecoder().decode(
+      MergeRecord.self, from: Data(json.utf8), configuration: try stack.entity("Reading"))
+    #expect(try stack.merge([record], into: "Reading").inserted == 1)
+    let price = try #require(Decimal(string: "0.1000000000000000000000000001"))
+    let details = Details(serial: 12_345_678_901_234_567_890, price: price, ratio: 0.1, distance: 1e300)
+    try stack.read { context in
+      let reading = try #require(try stack.objects("Reading", context).first)
+      #expect(try reading.codable(for: "details", as: Details.self) == details)
+    }
+  }
+
   @Test func `invalid JSON is refused by the decoder, and nothing is merged`() throws {
     for text in ["", "[", "{\"label\"", "[{\"label\": 3}]", "null"] {
       #expect(throws: DecodingError.self) {

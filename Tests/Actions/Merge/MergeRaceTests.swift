@@ -171,6 +171,9 @@ struct MergeRaceTests {
     try stack.interfere { try $0.artist(1)?.setValue("theirs", for: "name") }
     let result = try stack.merge(page([1: 2, 2: 2]), into: "Artist", options: Self.localWins)
     #expect(result.counts == MergeResult.with(updated: 2) && result.conflicts == 1)
+    var sum = result
+    sum += result
+    #expect(sum.counts == MergeResult.with(updated: 4) && sum.conflicts == 2)
     #expect(try stack.names() == [1: "theirs", 2: "2.2"])
     #expect(try stack.values(of: "Artist", "revision", by: "id") == [1: 2, 2: 2] as [Int32: Int64])
   }

@@ -49,6 +49,10 @@ struct PendingEditsTests {
     let result = try stack.merge(MergeStack.artists([2: "old"]), into: "Artist")
     #expect(result.counts == MergeResult.with(unchanged: 1, deleted: 1, skipped: 1))
     #expect(result.keptEdits == 1 && result.pendingConflicts == 1)
+    var sum = result
+    sum += result
+    #expect(sum.counts == MergeResult.with(unchanged: 2, deleted: 2, skipped: 2))
+    #expect(sum.keptEdits == 2 && sum.pendingConflicts == 2)
     #expect(try stack.names() == [1: "edited", 2: "old"])
     let decision = try #require(source.decisions.first)
     #expect(source.decisions.count == 1 && decision.isConflict && decision.serverValues == nil)
@@ -269,6 +273,25 @@ struct PendingEditsTests {
     #expect(result.counts == MergeResult.with(unchanged: 1, deleted: 1) && result.keptEdits == 0)
     #expect(source.decisions.map(\.discarded) == [["name"]] && source.decisions.allSatisfy { $0.serverValues == nil })
     #expect(try stack.names() == [2: "old"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a deletion by the server ends the conflict of a pending update only if the server wins`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack.pending(backend, source, names: [1: "edited", 2: "edited", 3: "old"])
+    var disputed = try stack.renamed(1, from: "old")
+    disputed.conflict = PendingConflict(names: ["name"], serverValues: ["name": .string("new")])
+    source.add(disputed, try stack.renamed(2, from: "old"))
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .conflict, .server] {
+      let result = try stack.merge(
+        MergeStack.artists([3: "old"]), into: "Artist", options: options(policy, .replace))
+      let isDeleted = policy == .server
+      #expect(result.deleted == (isDeleted ? 2 : 0) && result.keptEdits == (isDeleted ? 0 : 2), "\(policy)")
+      #expect(source.decisions.count == 2 && source.decisions.allSatisfy { $0.isConflict != isDeleted }, "\(policy)")
+      let ended = source.decisions.filter(\.endsConflict).map(\.edit.recordID)
+      #expect(ended == (isDeleted ? [disputed.recordID] : []), "\(policy)")
+    }
   }
 
   @Test(arguments: Backend.available)

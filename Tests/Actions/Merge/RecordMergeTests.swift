@@ -61,6 +61,27 @@ struct RecordMergeTests {
     }
   }
 
+  @Test func `an attribute takes the value of its name in another canonical form`() throws {
+    let model = try ManagedObjectModel {
+      Entity("Shoe", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int32)
+        Attribute("l\u{E4}nge", .int64, optional: true)
+      }
+    }
+    let stack = try ConnectStack.started(model)
+    let shoe = try stack.entity("Shoe")
+    let record = MergeRecord(["id": 1, "la\u{308}nge": 42])
+    let results = try stack.inActionContext { context in
+      try (0..<2).map { _ in try context.merge(records: [record], for: shoe) }
+    }
+    #expect(results.map(\.inserted) == [1, 0])
+    #expect(results.map(\.unchanged) == [0, 1])
+    let values = try stack.read { context in
+      try objects("Shoe", context).map { try $0.value(for: "l\u{E4}nge", as: Int64.self) }
+    }
+    #expect(values == [42])
+  }
+
   @Test func `a to-one relationship is set by key, and cleared by nil`() throws {
     try mergeArtists()
     let album: [String: any AttributeConvertible] = ["label": "L", "number": 1]

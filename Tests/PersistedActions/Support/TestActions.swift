@@ -1,3 +1,4 @@
+import CoherenceCore
 import CoherencePersistedActions
 import Foundation
 
@@ -47,17 +48,25 @@ struct Patience: PersistedAction {
 struct Fail: PersistedAction {
   enum Failure: Error { case broken(secret: String) }
   struct Final: Error {}
+  struct Busy: RetryAdvising {
+    let delay: Duration
+    func retryDelay(at now: Date) -> Duration? { delay }
+  }
 
   let board: String
   let times: Int
   var isFinal = false
+  /// The delay in seconds that the error of a failed attempt asks for.
+  var delay: Int?
 
   static func isRetryable(_ error: any Error) -> Bool { !(error is Final) }
 
   func run(in context: PersistedActionContext) async throws {
     Board.named(board).mark("attempt \(context.attempt)")
     if isFinal { throw Final() }
-    if context.attempt <= times { throw Failure.broken(secret: "pass-word-7") }
+    guard context.attempt <= times else { return }
+    if let delay { throw Busy(delay: .seconds(delay)) }
+    throw Failure.broken(secret: "pass-word-7")
   }
 }
 
@@ -69,6 +78,8 @@ struct Leave: PersistedAction {
   let way: Way
   var date = Date.distantPast
   var waits = false
+  /// The delay in seconds before a later attempt.
+  var delay = 90
 
   func run(in context: PersistedActionContext) async throws {
     let board = Board.named(board)
@@ -76,7 +87,7 @@ struct Leave: PersistedAction {
     guard board.marks.count == 1 else { return }
     if waits { try await board.pass("leave") }
     switch way {
-    case .later: throw PersistedActionExit.retry(after: .seconds(90))
+    case .later: throw PersistedActionExit.retry(after: .seconds(delay))
     case .postponed: throw PersistedActionExit.postpone(until: date)
     case .parked: throw PersistedActionExit.park("The order was closed.")
     }

@@ -1,9 +1,13 @@
+import Foundation
+
 /// Any JSON value, for attributes that take arbitrary JSON.
 indirect enum JSONElement: Codable {
   case null
   case bool(Bool)
   case integer(Int64)
   case number(Double)
+  /// A number with more digits than a double keeps, such as a large unsigned integer.
+  case decimal(Decimal)
   case string(String)
   case list([JSONElement])
   case object([String: JSONElement])
@@ -17,7 +21,7 @@ indirect enum JSONElement: Codable {
     } else if let value = try? container.decode(Int64.self) {
       self = .integer(value)
     } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
+      self = Self.element(nearest: value, in: container)
     } else if let value = try? container.decode(String.self) {
       self = .string(value)
     } else if let value = try? container.decode([JSONElement].self) {
@@ -27,6 +31,18 @@ indirect enum JSONElement: Codable {
     }
   }
 
+  /// The number of a container, with all of its digits where a decimal keeps them.
+  ///
+  /// A number without further digits stays a double: its text is then that of an encoded double.
+  private static func element(
+    nearest: Double, in container: any SingleValueDecodingContainer
+  ) -> JSONElement {
+    guard let exact = try? container.decode(Decimal.self), let shortest = Decimal(string: nearest.description),
+      exact != shortest
+    else { return .number(nearest) }
+    return .decimal(exact)
+  }
+
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -34,6 +50,7 @@ indirect enum JSONElement: Codable {
     case .bool(let value): try container.encode(value)
     case .integer(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .decimal(let value): try container.encode(value)
     case .string(let value): try container.encode(value)
     case .list(let value): try container.encode(value)
     case .object(let value): try container.encode(value)

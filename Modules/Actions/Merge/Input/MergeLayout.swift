@@ -24,11 +24,15 @@ struct MergeLayout {
     let description: AttributeDescription
     let name: String
     let slot: Int
+    /// Whether saves compute the value, which no input can set.
+    let isDerived: Bool
 
     /// Whether a value compares with stored values without a conversion.
     @inline(__always) func isComparable(_ value: AttributeValue) -> Bool {
       switch (value, storage) {
-      case (.string, .string), (.int, .int64), (.int, .int32), (.int, .int16), (.bool, .bool), (.date, .date),
+      // The text of a URL may have another form in the store.
+      case (.string, .string): !isURL
+      case (.int, .int64), (.int, .int32), (.int, .int16), (.bool, .bool), (.date, .date),
         (.uuid, .uuid), (.data, .data), (.null, _):
         true
       default: false
@@ -36,12 +40,15 @@ struct MergeLayout {
     }
 
     private let storage: StorageType
+    private let isURL: Bool
 
     init(_ description: AttributeDescription) {
       self.description = description
       name = description.name
       slot = description.slot
+      isDerived = description.derivation != nil
       storage = description.type.storage
+      isURL = description.type.storesURLs
     }
 
     /// Returns a value in the form in which rows hold it, so that input and rows are compared in one form.
@@ -73,14 +80,15 @@ struct MergeLayout {
     return entity.attribute(named: name).map { [$0.slot] } ?? []
   }
 
-  /// The index of an attribute. A search among few names is faster than hashing the name.
+  /// The index of an attribute. A search among few names is faster than hashing the name. Names are equal by Unicode's
+  /// canonical equivalence, as everywhere, so that equal names beyond ASCII may have different fingerprints.
   @inline(__always) func index(of name: String) -> Int? {
     guard indexesByName.isEmpty else { return indexesByName[name] }
     let fingerprint = Self.fingerprint(name)
     for index in fingerprints.indices where fingerprints[index] == fingerprint && attributes[index].name == name {
       return index
     }
-    return nil
+    return name.utf8.allSatisfy { $0 < 0x80 } ? nil : attributes.firstIndex { $0.name == name }
   }
 
   /// The length, the first and the last byte of a name.

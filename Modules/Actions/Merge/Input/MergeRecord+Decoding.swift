@@ -8,10 +8,11 @@ public import Foundation
 /// try context.merge(records: page, for: entity)
 /// ```
 ///
-/// A property that the source does not contain keeps its stored value, and an explicit null clears the property. Names without
-/// a property of the entity are skipped, because a service may add names at any time. The decoder's strategies decide about
-/// dates and data. A `codable` attribute takes any JSON, and a composite takes an object with its parts. A to-one relationship
-/// takes its destination's key, and a to-many relationship takes a list of keys. A key of several attributes is an object with
+/// A property that the source does not contain keeps its stored value, and an explicit null clears the property. Names
+/// without a property of the entity are skipped, because a service may add names at any time. Derived attributes are
+/// skipped too, because saves compute their values. The decoder's strategies decide about dates and data. A `codable`
+/// attribute takes any JSON, and a composite takes an object with its parts. A to-one relationship takes its
+/// destination's key, and a to-many relationship takes a list of keys. A key of several attributes is an object with
 /// these attributes; a nested record has them too.
 extension MergeRecord: DecodableWithConfiguration {
   public typealias DecodingConfiguration = EntityDescription
@@ -21,7 +22,11 @@ extension MergeRecord: DecodableWithConfiguration {
     let container = try decoder.container(keyedBy: Name.self)
     for name in container.allKeys {
       switch entity.propertiesByName[name.stringValue] {
-      case let attribute as AttributeDescription: values[attribute.name] = try container.value(of: attribute, name)
+      case let attribute as AttributeDescription:
+        if attribute.derivation != nil, !EntityUniqueness(entity: entity).attributes.contains(attribute.name) {
+          continue
+        }
+        values[attribute.name] = try container.value(of: attribute, name)
       case let relationship as RelationshipDescription:
         links[relationship.name] = try container.link(of: relationship, name)
       default:

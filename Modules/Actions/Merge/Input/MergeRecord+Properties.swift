@@ -5,7 +5,8 @@ extension MergeRecord {
   /// property clears its attribute or relationship.
   ///
   /// Inherited properties count, and property wrappers count by their stored `wrappedValue`. Every property must have an
-  /// attribute or a relationship of its name, or be named in `leavingOut`, so that misspelt names are found. A dictionary with
+  /// attribute or a relationship of its name, or be named in `leavingOut`, so that misspelt names are found. The property of a
+  /// derived attribute belongs into `leavingOut` too, because a merge refuses its value. A dictionary with
   /// string keys counts as a value with properties of these names, also as a composite or as a nested record.
   ///
   /// An attribute takes a value of an attribute type; a `codable` attribute takes any encodable value; a composite

@@ -54,7 +54,12 @@ final class ObjectInput: MergeInput {
     let slots = object.entity.slots
     if values.count != slots.count { values = Array(repeating: nil, count: slots.count) }
     for slot in slots.indices {
-      if case .attribute = slots[slot] { values[slot] = try object.value(at: slot) } else { values[slot] = nil }
+      // An object without a context has no derived values yet: saves compute them.
+      if case .attribute(let attribute) = slots[slot], attribute.derivation == nil {
+        values[slot] = try object.value(at: slot)
+      } else {
+        values[slot] = nil
+      }
     }
   }
 

@@ -33,10 +33,21 @@ struct RecordInput: MergeInput {
         continue
       }
       let value = value.attributeValue
+      guard !layout.attributes[attribute].isDerived else {
+        try refuseDerived(value, at: layout.attributes[attribute].slot)
+        continue
+      }
       let isReady = !isChecked && layout.attributes[attribute].isComparable(value)
       values[layout.attributes[attribute].slot] = isReady ? value : try layout.attributes[attribute].checked(value)
     }
     if !areNamesKnown { try refuseUnknownNames(records[index]) }
+  }
+
+  /// Throws for the value of a derived attribute, which saves compute. A derived key only finds the record, and an
+  /// ignored attribute is not set.
+  private func refuseDerived(_ value: AttributeValue, at slot: Int) throws {
+    guard !layout.keySlots.contains(slot), !layout.ignoredSlots.contains(slot) else { return }
+    _ = try layout.entity.checked(value, at: slot)
   }
 
   /// Throws for a name without a property. Names of relationships are allowed, see ``MergeRecord/values``.

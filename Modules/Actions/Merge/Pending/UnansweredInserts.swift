@@ -42,7 +42,9 @@ struct UnansweredInserts {
   private static func values(of edit: PendingEdit, _ row: Row?) -> Values {
     var values: Values = [:]
     let entity = row?.entity ?? edit.recordID.entity
-    for attribute in entity.attributes where !edit.serverAssigned.contains(attribute.name) {
+    // No input has a derived value, so that an insert is not found by such a value.
+    for attribute in entity.attributes
+    where attribute.derivation == nil && !edit.serverAssigned.contains(attribute.name) {
       let slot = attribute.slot
       var userValues = edit.ownValues[attribute.name] ?? []
       if let row { userValues.insert(row[slot]) }
