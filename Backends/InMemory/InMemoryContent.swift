@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 import Synchronization
 
-/// The content of an in-memory store: the present state, and the next unused keys. Stores of one name and model
+/// The content of an in-memory store: the present state, and the greatest used keys. Stores of one name and model
 /// configuration share their content.
 final class InMemoryContent: Sendable {
   let schema: InMemorySchema
@@ -14,8 +14,8 @@ final class InMemoryContent: Sendable {
   private let excluder = Atomic<UInt>(0)
   /// The listeners of all stores of the content.
   let signals = SignalHub()
-  /// The next key of each hierarchy. Separate from the state, because a failed save does not return keys.
-  private let nextKeys = Locked<[ObjectIdentifier: Int64]>([:])
+  /// The greatest used key of each hierarchy. Separate from the state, because a failed save does not return keys.
+  private let lastKeys = Locked<[ObjectIdentifier: Int64]>([:])
 
   init(_ environment: StoreEnvironment) {
     let identifier = StoreIdentifier(UUID().uuidString)
@@ -95,18 +95,20 @@ final class InMemoryContent: Sendable {
   }
 
   /// Returns the next keys of a hierarchy.
-  func allocateKeys(_ count: Int, for root: EntityDescription) -> Range<Int64> {
-    nextKeys.withLock { next in
-      let first = next[ObjectIdentifier(root), default: 1]
-      next[ObjectIdentifier(root)] = first + Int64(count)
-      return first..<(first + Int64(count))
+  ///
+  /// - Throws: ``ErrorCode/limitExceeded`` behind a record with the greatest key.
+  func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
+    try lastKeys.withLock { last in
+      let keys = try root.keys(count, after: last[ObjectIdentifier(root), default: 0])
+      last[ObjectIdentifier(root)] = keys.upperBound - 1
+      return keys
     }
   }
 
   /// Excludes keys up to a given one from allocation, because inserted records may have keys from another origin.
   func retireKeys(through key: Int64, of root: EntityDescription) {
-    nextKeys.withLock { next in
-      next[ObjectIdentifier(root)] = max(next[ObjectIdentifier(root), default: 1], key + 1)
+    lastKeys.withLock { last in
+      last[ObjectIdentifier(root)] = max(last[ObjectIdentifier(root), default: 0], key)
     }
   }
 }

@@ -10,7 +10,7 @@ extension InMemoryState {
   func rows(for query: StoreQuery) throws -> [Row] {
     let matching = try matchingRows(for: query)
     guard !query.sortKeys.isEmpty else {
-      return Array(query.range(of: matching.sorted { $0.key < $1.key }))
+      return Array(query.range(of: matching.sorted(prefix: query.rangeEnd) { $0.key < $1.key }))
     }
     return try sorted(matching, for: query)
   }

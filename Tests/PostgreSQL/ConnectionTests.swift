@@ -53,7 +53,10 @@ import Testing
     for (name, value) in [
       (PostgreSQLOption.poolSize, 1), (PostgreSQLOption.poolTimeout, "long"), (PostgreSQLOption.schema, ""),
       (PostgreSQLOption.statementTimeout, -1), (PostgreSQLOption.schemaLockTimeout, -1),
-      (PostgreSQLOption.connectionString, 5),
+      (PostgreSQLOption.connectionString, 5), (PostgreSQLOption.poolSize, 1001),
+      (PostgreSQLOption.poolTimeout, 86_401), (PostgreSQLOption.statementTimeout, 86_400.5),
+      (PostgreSQLOption.schema, "$user"), (PostgreSQLOption.schema, "information_schema"),
+      (PostgreSQLOption.schema, "pg_notes"), (PostgreSQLOption.schema, .string(String(repeating: "a", count: 64))),
     ] as [(String, OptionValue)] {
       let error = try failure(at: nil, options: [name: value])
       #expect(error?.code == .invalidOption)

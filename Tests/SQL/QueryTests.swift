@@ -57,6 +57,29 @@ import Testing
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `reads by more keys than one statement takes find the records of every key`(backend: Backend) throws {
+    let library = try TaggedAlbums(backend)
+    let (store, albums) = (library.store, library.albums)
+    let entity = store.entity("Album")
+    let tags = try #require(entity.relationship(named: "tags"))
+    let keys = albums.map(\.key)
+    let last = try #require(keys.max())
+    // The first statement of one list has no stored key, and the last statement of the other list has none.
+    for missing in [Array(Int64(-5_000)..<0), Array((last + 1)...(last + 5_000))] {
+      let wanted = (keys + missing).sorted()
+      let links = try store.reading { try $0.links(library.tagLinks, of: wanted, fromSource: true) }
+      #expect(links.map(\.source).sorted() == [keys[0], keys[0], keys[2]].sorted())
+      let rows = try store.reading { try $0.rows(wanted, of: entity) }
+      #expect(rows.count == albums.count && Set(rows.map(\.id)) == Set(albums.map(\.id)))
+      let counts = try store.reading { reader in
+        let members = try #require(reader as? any MemberReading)
+        return try members.memberCounts(of: tags, owners: wanted)
+      }
+      #expect(counts.filter { $0.value > 0 } == [keys[0]: 2, keys[2]: 1])
+    }
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `texts are searched byte for byte`(backend: Backend) throws {
     let find = try TaggedAlbums(backend).find
     #expect(try find(.path("title", .beginsWith, .string("Pastel"))) == [0])

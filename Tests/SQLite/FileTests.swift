@@ -78,9 +78,16 @@ import Testing
 
   @Test func `options that make no sense are refused`() {
     #expect(code([SQLiteOption.synchronous: "sometimes"]) == .invalidOption)
-    #expect(code([SQLiteOption.readers: 0]) == .invalidOption)
-    #expect(code([SQLiteOption.busyTimeout: "long"]) == .invalidOption)
+    for readers in [0, 257] { #expect(code([SQLiteOption.readers: .int(readers)]) == .invalidOption) }
+    for timeout in ["long", -1, 86_401, 86_400.5, .double(.nan)] as [OptionValue] {
+      #expect(code([SQLiteOption.busyTimeout: timeout]) == .invalidOption)
+    }
     #expect(!FileManager.default.fileExists(atPath: place.path))
+  }
+
+  @Test func `the least and the greatest number of readers, and the longest wait, are allowed`() {
+    for readers in [1, 256] { #expect(code([SQLiteOption.readers: .int(readers)]) == nil) }
+    for timeout in [86_400, 86_400.0] as [OptionValue] { #expect(code([SQLiteOption.busyTimeout: timeout]) == nil) }
   }
 
   @Test func `metadata is read without opening or creating`() throws {

@@ -19,8 +19,8 @@ import Testing
     }
   }
 
-  private func wide(_ count: Int) throws -> ManagedObjectModel {
-    var entity = Entity("Wide")
+  private func wide(_ count: Int, uniqueness: [[String]] = []) throws -> ManagedObjectModel {
+    var entity = Entity("Wide", uniqueness: uniqueness)
     entity.properties = (0..<count).map { Attribute("a\($0)", .int64, default: 0) }
     return try ManagedObjectModel(entities: [entity])
   }
@@ -35,6 +35,22 @@ import Testing
     let store = try place.open(wide(1_997))
     let row = try store.insert("Wide", ["a1996": .int(7)])
     #expect(try store.current(row)?["a1996"] == .int(7))
+  }
+
+  @Test(arguments: [15, 16, 17, 33])
+  func `rows with as many attributes as a table has columns are saved, each by its own values`(count: Int) throws {
+    let store = try place.open(wide(1_997))
+    let entity = store.entity("Wide")
+    let rows = try (0..<Int64(count)).map { try store.row("Wide", ["a0": .int($0), "a1996": .int(-$0)]) }
+    try store.save(.insert(entity, rows))
+    let read = try store.fetch("Wide")
+    #expect(read.map { $0["a0"] } == rows.map { $0["a0"] })
+    #expect(read.map { $0["a1996"] } == rows.map { $0["a1996"] })
+    let changed = rows.map { $0.changed(["a1": .int(7), "a1996": .int(9)]) }
+    let updates = changed.map { RowUpdate(row: $0, baseVersion: 1) }
+    try store.save(.update(entity, slots: SlotSet(entity.slots.indices), updates))
+    let isSame = try store.fetch("Wide").map(\.values) == changed.map(\.values)
+    #expect(isSame)
   }
 
   @Test(arguments: [998, 999, 2_600, 2_800, 31_000])
@@ -103,6 +119,82 @@ import Testing
       let request = BatchUpdateRequest(entityName: "Thing", predicate: predicate, values: ["number": 1])
       #expect(try context.execute(request).count == 5)
       #expect(try context.execute(BatchDeleteRequest(entityName: "Thing", predicate: predicate)).count == 5)
+    }
+  }
+
+  @Test(arguments: [(9, 30_000), (501, 1), (768, 31_999)])
+  func `calculations of many attributes change the records of a long list alone`(
+    attributeCount: Int, valueCount: Int
+  ) throws {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: try wide(attributeCount))
+    try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)
+    let names = (0..<attributeCount).map { "a\($0)" }
+    let last = names[attributeCount - 1]
+    let listed = (1..<valueCount).map { AttributeValue.int(Int64(1_000 + $0)) } + [.int(5)]
+    func inContext<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
+      let context = ManagedObjectContext(coordinator: coordinator)
+      return try context.performAndWait {
+        let result = try body(context)
+        try context.save()
+        return result
+      }
+    }
+    func records(_ context: ManagedObjectContext) throws -> [ManagedObject] {
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Wide").sort("a0"))
+    }
+    func values() throws -> [[AttributeValue]] {
+      try inContext { try records($0).map { record in try names.map { try record.value(for: $0) } } }
+    }
+    func increment() throws -> Int {
+      let increments = names.map { ($0, UpdateExpression.sum(.attribute($0), .value(.int(1)))) }
+      let request = BatchUpdateRequest(
+        entityName: "Wide", predicate: .membership(.path(PropertyPath("a0")), in: listed),
+        expressions: Dictionary(increments) { first, _ in first })
+      return try inContext { try $0.execute(request).count }
+    }
+    try inContext { context in
+      try context.insertNewObject(forEntityName: "Wide").setValue(Int64(-7), for: "a0")
+      let record = try context.insertNewObject(forEntityName: "Wide")
+      try record.setValue(Int64(5), for: "a0")
+      try record.setValue(Int64.max, for: last)
+    }
+    let error = #expect(throws: CoherenceError.self) { try increment() }
+    #expect(error?.code == .invalidValue && error?.message.contains("Wide.\(last)") == true)
+    let zeros = Array(repeating: AttributeValue.int(0), count: attributeCount - 2)
+    let other: [AttributeValue] = [.int(-7), .int(0)] + zeros
+    let former: [AttributeValue] = [.int(5)] + zeros + [.int(.max)]
+    #expect(try values() == [other, former])
+    try inContext { try records($0)[1].setValue(Int64(0), for: last) }
+    #expect(try increment() == 1)
+    let incremented: [AttributeValue] = [.int(6), .int(1)] + Array(repeating: .int(1), count: attributeCount - 2)
+    #expect(try values() == [other, incremented])
+  }
+
+  @Test(arguments: [998, 1_000, 1_002, 1_997])
+  func `an upsert compares as many attributes as an entity has`(attributeCount: Int) throws {
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: try wide(attributeCount, uniqueness: [["a0"]]))
+    try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)
+    let last = "a\(attributeCount - 1)"
+    func upsert(_ number: Int64, _ value: Int64) throws -> BatchInsertResult {
+      var row: [String: AttributeValue] = [:]
+      for index in 0..<attributeCount { row["a\(index)"] = .int(3) }
+      row["a0"] = .int(number)
+      row[last] = .int(value)
+      let request = BatchInsertRequest(entityName: "Wide", rows: [row], onDuplicate: .update(by: "a0"))
+      return try ManagedObjectContext(coordinator: coordinator).performAndWait { try $0.execute(request) }
+    }
+    #expect(try upsert(1, 10).inserted.count == 1)
+    #expect(try upsert(2, 20).inserted.count == 1)
+    #expect(try upsert(1, 10).updated.isEmpty)
+    let changed = try upsert(2, 21)
+    #expect(changed.inserted.isEmpty && changed.updated.count == 1)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    try context.performAndWait {
+      let records = try context.fetch(FetchRequest<ManagedObject>(entityName: "Wide").sort("a0"))
+      let values: [AttributeValue] = try records.map { try $0.value(for: last) }
+      #expect(values == [.int(10), .int(21)])
+      let equal: [AttributeValue] = try records.map { try $0.value(for: "a1") }
+      #expect(equal == [.int(3), .int(3)])
     }
   }
 }

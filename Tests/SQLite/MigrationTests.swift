@@ -179,4 +179,25 @@ import Testing
     #expect { try place.open(model([["name"]])) } throws: { ErrorCode.incompatibleModel ~= $0 }
     #expect(try place.open(model([])).fetch("Thing").count == 2)
   }
+
+  @Test func `a constraint ends in a store whose newest model an earlier version of the framework recorded`() throws {
+    func model(_ uniqueness: [[String]], _ names: [String]) throws -> ManagedObjectModel {
+      try ManagedObjectModel {
+        Entity("Thing", uniqueness: uniqueness) { for name in names { Attribute(name, .string, optional: true) } }
+      }
+    }
+    try place.open(model([["code"]], ["code", "note"])).close()
+    try place.open(model([["code"]], ["code"])).close()
+    // An earlier version does not record the columns that the newest model leaves out.
+    let other = try OtherProgram(place.path)
+    try other.run(
+      """
+      UPDATE "$coherence" SET "value" = \
+      replace(replace("value", '"isLeftOut":true,', ''), '"isLeftOut":false,', '') WHERE "key" = 'schema'
+      """)
+    try other.close()
+    let store = try place.open(model([], ["code"]))
+    for _ in 0..<2 { try store.insert("Thing", ["code": .string("same")]) }
+    #expect(try store.fetch("Thing").count == 2)
+  }
 }

@@ -195,6 +195,10 @@ import TestRandom
     #expect(statistics.rows <= 3)
   }
 
+  @Test func `by default 20,000 rows are kept for a minute`() {
+    #expect(coordinator.rowCachePolicy.limit == 20_000 && coordinator.rowCachePolicy.expiry == 60)
+  }
+
   @Test func `with a limit of zero no row is kept and no row is counted`() throws {
     let id = try fill(1)[0]
     try warm([id])

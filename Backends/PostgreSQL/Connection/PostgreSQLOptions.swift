@@ -8,11 +8,12 @@ public enum PostgreSQLOption {
   /// The schema of the store's tables, created if it is missing. A `string`, `public` by default. Several stores can
   /// share a database when each has a schema of its own.
   public static let schema = "schema"
-  /// The maximum number of open connections of the store, one of which is reserved for saves. An `int` from 2 to 1000,
+  /// The maximum number of connections in the store's pool, one of which is reserved for saves. An `int` from 2 to 1000,
   /// 8 by default.
   ///
   /// While all connections are in use, a further caller gets the connection of an idle reader, which continues in a
-  /// later state of the store. Nested snapshots of one thread have connections beyond this number.
+  /// later state of the store. Streams of records, pinned snapshots, nested snapshots of one thread, and the streams of
+  /// signals together have connections beyond this number.
   public static let poolSize = "poolSize"
   /// The longest wait in seconds. An `int` or `double`, 30 by default. It limits three waits:
   ///

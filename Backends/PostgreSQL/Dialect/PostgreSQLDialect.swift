@@ -98,6 +98,26 @@ struct PostgreSQLDialect: SQLDialect {
     let number: SQLFragment = "pg_catalog.sum(CAST(\(value) AS double precision))"
     return "NULLIF(\(number), CAST('NaN' AS double precision))"
   }
+  // The server fails for an infinite sum of finite numbers. So numbers above a limit are added up in a smaller scale: no
+  // sum of the other numbers, and no sum in the smaller scale, is out of range.
+  func storedSum(_ value: SQLFragment, of storage: StorageType) -> SQLFragment {
+    guard storage.isBinaryFloat else { return sum(value, of: storage, neverFails: false) }
+    let number: SQLFragment = "CAST(\(value) AS double precision)"
+    let limit = Self.double(0x1p900)
+    let small: SQLFragment = "pg_catalog.sum(\(number)) FILTER (WHERE pg_catalog.abs(\(number)) < \(limit))"
+    let large: SQLFragment = """
+      pg_catalog.sum(\(number) * \(Self.double(0x1p-64))) FILTER (WHERE pg_catalog.abs(\(number)) >= \(limit))
+      """
+    let total: SQLFragment = """
+      CASE WHEN \(large) IS NULL THEN \(small) \
+      WHEN pg_catalog.abs(\(large)) >= \(Self.double(0x1p960)) THEN \(large) * CAST('Infinity' AS double precision) \
+      ELSE \(large) * \(Self.double(0x1p64)) + COALESCE(\(small), \(Self.double(0))) END
+      """
+    return "NULLIF(\(total), CAST('NaN' AS double precision))"
+  }
+  private static func double(_ number: Double) -> SQLFragment {
+    SQLFragment(.text("CAST('\(number)' AS double precision)"))
+  }
   // The server's decimals have more digits than Core's. For such a number, the server fails to convert an integer. The
   // first test is cheap and suffices for most sums. The server computes equal aggregates once.
   private func failingForManyDigits(_ sum: SQLFragment) -> SQLFragment {

@@ -72,6 +72,8 @@ public struct PostgreSQLFailure: Error, Sendable, CustomStringConvertible {
   var isLockTimeout: Bool { sqlState == "55P03" }
   /// Whether the server failed because of a value.
   var isOfData: Bool { sqlState.hasPrefix("22") }
+  /// Whether a number is out of the range of its type.
+  var isOutOfRange: Bool { sqlState == "22003" }
   /// Whether the failure ended the connection.
   var isDisconnection: Bool { isFatal || sqlState.hasPrefix("08") || Self.shutdowns.contains(sqlState) }
   private static let shutdowns: Set = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "40003"]

@@ -29,6 +29,8 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// The growth of the store's tables, after which connections renew their plans.
   let growth = PostgreSQLGrowth()
   let saveLocking = PostgreSQLSaveLocking()
+  /// The sessions with a row in the table of commits.
+  let commitSessions = PostgreSQLCommitSessions()
   private let lock = Lock()
   private var permits: ConnectionPermits<PostgreSQLConnection>
   private var wasClosed = false

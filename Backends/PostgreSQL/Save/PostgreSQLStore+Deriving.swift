@@ -9,11 +9,8 @@ extension PostgreSQLStore: RelationshipDeriving {
     do {
       return try rowQueries.query(for: update.entity.root).decoder.rows(try connection.receive())
     } catch let error as CoherenceError {
-      guard error.serverFailure?.sqlState == Self.outOfRange else { throw error }
+      guard error.serverFailure?.isOutOfRange == true else { throw error }
       throw update.overflow
     }
   }
-
-  /// The code of a number out of the range of its type.
-  private static let outOfRange = "22003"
 }

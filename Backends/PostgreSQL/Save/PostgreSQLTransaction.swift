@@ -196,7 +196,9 @@ struct PostgreSQLTransaction {
       guard result.command == "COMMIT" else {
         throw CoherenceError(.inputOutput, "The PostgreSQL server did not commit; try again.", isRetryable: true)
       }
+      let isFirstCommit = connection.lastMark == nil
       connection.lastMark = .now
+      if isFirstCommit, pool.commitSessions.add() { connection.removeExpiredCommits(in: pool.options.schema) }
     } catch let error as CoherenceError where error.code == .connectionLost || connection.isBroken {
       // The outcome of the commit is unknown after a lost connection, for every code of the error.
       try resolveOutcome(error)

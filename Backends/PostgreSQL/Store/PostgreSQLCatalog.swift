@@ -108,8 +108,7 @@ struct PostgreSQLCatalog {
     try !environment.isReadOnly && !hasTable(PostgreSQLCommitMark.table)
   }
 
-  /// Removes the expired rows of the table of commits. They stay if the user has no right to delete them, or if another
-  /// program locks the table for too long.
+  /// Removes the expired rows of the table of commits, after a search that writes nothing: most openings find none.
   private func removeExpiredCommits(_ environment: StoreEnvironment) throws {
     guard !environment.isReadOnly, !environment.isPartialModel else { return }
     let expired = try connection.run(
@@ -118,7 +117,7 @@ struct PostgreSQLCatalog {
       WHERE \(PostgreSQLCommitMark.isExpired) LIMIT 1
       """, isPrepared: false)
     guard expired.rowCount > 0 else { return }
-    _ = try? connection.run([lockLimit, PostgreSQLCommitMark.removal(in: schema)], isPrepared: false)
+    connection.removeExpiredCommits(in: schema)
   }
 
   /// Runs the statements of a change, and records the state after it.

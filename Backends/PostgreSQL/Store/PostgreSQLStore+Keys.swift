@@ -3,9 +3,19 @@ import CoherenceSQL
 
 extension PostgreSQLStore {
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
+    // Reserved keys are handed out without a connection, so the state of the store is checked first.
+    try checkIsWritable()
     guard count > 0 else { return 1..<1 }
     let table = try schema.requireTable(for: root)
-    return try keys.take(count, of: root.root) { number in try reserveKeys(number, of: table) }
+    return try keys.take(count, of: root.root) { number in
+      do {
+        return try reserveKeys(number, of: table)
+      } catch {
+        // A record of another program has the greatest key, or one near to it.
+        if error.serverFailure?.isOutOfRange == true { throw root.keysExhausted }
+        throw error
+      }
+    }
   }
 
   /// Takes keys out of the key table, in a transaction of its own. The keys of rows that other programs wrote are

@@ -81,6 +81,10 @@ package protocol SQLDialect: Sendable {
   /// - Parameter neverFails: Whether the engine must return a number, for a comparison, instead of failing for a sum
   ///   out of its range or out of the range of Core's decimals.
   func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment
+  /// The sum of numbers that a save writes into a record. Only a sum of integers or decimals out of the range of its
+  /// type fails; the order of the numbers, and sums on the way to the result, make no difference. A sum of
+  /// floating-point numbers out of range is infinite. Null as in ``sum(_:of:neverFails:)``.
+  func storedSum(_ value: SQLFragment, of storage: StorageType) -> SQLFragment
   /// The least or greatest value of a group; null without values.
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
   /// The floating-point number nearest to a number.

@@ -31,7 +31,10 @@ package struct BatchStatements: Sendable {
       """
   }
 
-  /// Selects the slot of each calculation whose result would overflow in a record; `nil` when no result can overflow.
+  /// Selects the slot of a calculation whose result would overflow in a record; no row without one. `nil` when no
+  /// result can overflow.
+  ///
+  /// The statement has the keys once, because engines limit the values of a statement, and the terms of a union.
   package func overflows(
     _ entity: EntityDescription, keys: SQLFragment, arithmetic: [Int: SlotArithmetic]
   ) throws -> SQLFragment? {
@@ -43,12 +46,15 @@ package struct BatchStatements: Sendable {
       if range.lowerBound > possible.lowerBound { bounds.append("\(name: column.name) < \(key: range.lowerBound)") }
       if range.upperBound < possible.upperBound { bounds.append("\(name: column.name) > \(key: range.upperBound)") }
       guard !bounds.isEmpty else { return nil }
-      return """
-        SELECT \(key: Int64(slot)) WHERE EXISTS (SELECT 1 FROM \(name: table.name) \
-        WHERE \(name: SQLTable.id) IN (\(keys)) AND (\(bounds.joined(separator: " OR "))))
-        """
+      return "WHEN \(bounds.joined(separator: " OR ")) THEN \(key: Int64(slot))"
     }
-    return checks.isEmpty ? nil : checks.joined(separator: " UNION ALL ")
+    if checks.isEmpty { return nil }
+    let (records, slot): (SQLFragment, SQLFragment) = (.name("$checked"), .column("$slot", of: "$checked"))
+    return """
+      SELECT \(slot) FROM (SELECT CASE \(checks.joined(separator: " ")) END AS \(name: "$slot") \
+      FROM \(name: table.name) WHERE \(name: SQLTable.id) IN (\(keys))) AS \(records) \
+      WHERE \(slot) IS NOT NULL LIMIT 1
+      """
   }
 
   /// Changes the records of given keys and returns their keys.
@@ -100,7 +106,7 @@ package struct BatchStatements: Sendable {
         table.root,
         """
         UPDATE \(name: table.name) SET \(set.joined(separator: ", ")) \
-        WHERE \(isReferring.joined(separator: " OR ")) RETURNING \(name: SQLTable.id)
+        WHERE \(isReferring.joinedInGroups(by: " OR ")) RETURNING \(name: SQLTable.id)
         """
       )
     }

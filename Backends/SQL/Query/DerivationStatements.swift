@@ -39,7 +39,7 @@ package struct DerivationStatements: Sendable {
       FROM (SELECT \(selection.joined(separator: ", ")) FROM \(name: table.name) AS \(name: Self.owner) \
       WHERE \(try condition(update))) AS \(name: Self.derived) \
       WHERE \(.column(SQLTable.id, of: table.name)) = \(.column("$key", of: Self.derived)) \
-      AND (\(differences.joined(separator: " OR "))) RETURNING \(layout.selection(alias: table.name))
+      AND (\(differences.joinedInGroups(by: " OR "))) RETURNING \(layout.selection(alias: table.name))
       """
   }
 

@@ -42,7 +42,9 @@ extension PredicateTranslator {
     if self.condition(condition, in: &attempt) != nil { return nil }
     switch condition {
     case .and(let parts), .or(let parts):
-      return parts.lazy.compactMap { reason(for: $0, in: scope) }.first ?? .tooDeep
+      // A loop, because `first` of a lazy map computes the element twice, and thus 2^n times at the depth n.
+      for part in parts { if let reason = reason(for: part, in: scope) { return reason } }
+      return .tooDeep
     case .not(let inner): return reason(for: inner, in: scope) ?? .tooDeep
     case .comparison(let left, let comparison, let right, let options):
       if comparison == .matches || comparison == .like { return .pattern }

@@ -12,8 +12,11 @@ package struct UpsertStatements: Sendable {
   private let compared: SlotSet
   private let written: SlotSet
 
-  /// Returns `nil` if the engine cannot find the rows to update: other entities share the table, or no unique index has
-  /// exactly the columns of the constraint.
+  /// The name of the given row in the action for a row with the unique values of a stored row.
+  private static let given = "excluded"
+
+  /// Returns `nil` if the engine cannot find the rows to update: other entities share the table, no unique index has
+  /// exactly the columns of the constraint, or the table has the name of the given row, which it hides.
   ///
   /// - Parameters:
   ///   - constraint: The slots of the constraint.
@@ -25,7 +28,7 @@ package struct UpsertStatements: Sendable {
   ) throws {
     let table = try schema.requireTable(for: entity)
     let names = constraint.map { table.column($0, of: entity).name }
-    guard !table.isShared,
+    guard !table.isShared, dialect.identity(ofName: table.name) != Self.given,
       let index = table.indexes.first(where: { $0.isUnique && $0.entities == nil && Set($0.columns) == Set(names) })
     else { return nil }
     self.dialect = dialect
@@ -67,14 +70,14 @@ package struct UpsertStatements: Sendable {
     guard !compared.isEmpty else { return "NOTHING" }
     func pair(_ slot: Int) -> (stored: SQLFragment, given: SQLFragment, name: String) {
       let name = table.column(slot, of: entity).name
-      return (.column(name, of: table.name), .column(name, of: "excluded"), name)
+      return (.column(name, of: table.name), .column(name, of: Self.given), name)
     }
     var set = written.map { slot -> SQLFragment in "\(name: pair(slot).name) = \(pair(slot).given)" }
     set.append("\(name: SQLTable.version) = \(.column(SQLTable.version, of: table.name)) + 1")
     let isDifferent = compared.map { slot -> SQLFragment in
       "\(pair(slot).stored) \(dialect.nullSafeDifferent) \(pair(slot).given)"
     }
-    return "UPDATE SET \(set.joined(separator: ", ")) WHERE \(isDifferent.joined(separator: " OR "))"
+    return "UPDATE SET \(set.joined(separator: ", ")) WHERE \(isDifferent.joinedInGroups(by: " OR "))"
   }
 }
 

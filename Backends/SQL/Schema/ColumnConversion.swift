@@ -79,6 +79,8 @@ extension StoredSchema.Table {
     let candidate = "\(conversion.key.slot)$\(conversion.type)"
     let name = names.allocate([candidate], key: "\(conversion.key.entity).\(candidate)")
     columns[column].name = name
+    // The default of the new column may be another one.
+    columns[column].hasEngineDefault = nil
     for index in indexes.indices {
       indexes[index].columns = indexes[index].columns.map { $0 == former ? name : $0 }
     }

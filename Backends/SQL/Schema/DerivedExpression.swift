@@ -38,13 +38,14 @@ package struct DerivedExpression: Sendable {
   private func aggregate(
     _ function: RelationshipDerivation.Function, _ value: SQLFragment, _ storage: StorageType, as result: StorageType
   ) -> SQLFragment {
-    let sum = dialect.sum(value, of: storage, neverFails: false)
+    let sum = dialect.storedSum(value, of: storage)
     switch function {
     case .minimum: return dialect.extreme(value, of: storage, isMaximum: false)
     case .maximum: return dialect.extreme(value, of: storage, isMaximum: true)
-    // The quotient of exact sums: an engine that adds integers as such refuses a sum out of their range.
+    // An average of integers may be in range although their sum is not.
     case .average:
-      return "\(dialect.nearestDouble(dialect.sum(value, of: storage, neverFails: true))) / COUNT(\(value))"
+      let total = storage.isBinaryFloat ? sum : dialect.sum(value, of: storage, neverFails: true)
+      return "\(dialect.nearestDouble(total)) / COUNT(\(value))"
     case .sum:
       let zero = dialect.constant(
         result == .decimal ? .decimal(0) : result == .double ? .double(0) : .int(0), as: result)

@@ -159,9 +159,11 @@ struct SQLSchemaBuilder {
       indexes.append(index)
     }
     // Indexes of left-out columns stay, and an older model changes no index, because a newer model relies on them.
+    // A model that may be older, because the store does not know it, retains indexes.
     let names = Set(columns.map(\.name)).union([SQLTable.id, SQLTable.version, SQLTable.entity])
     for index in storedTable?.indexes ?? [] where !indexes.contains(where: { $0.isEquivalent(to: index) }) {
-      if keepsRules || !names.isSuperset(of: index.columns) { indexes.append(index) }
+      let isRetained = storedTable?.retainedIndexes?.contains(index.name) == true
+      if keepsRules || isRetained || !names.isSuperset(of: index.columns) { indexes.append(index) }
     }
     return indexes
   }

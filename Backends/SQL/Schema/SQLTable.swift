@@ -52,6 +52,12 @@ package final class SQLTable: Sendable {
     recordNames[ObjectIdentifier(entity)] ?? entity.name
   }
 
+  /// Whether a column that is made now gets the default of its attribute in the engine, if the engine has a constant
+  /// for the default. A column of a unique index gets none: the second record with the default would be a duplicate.
+  func allowsEngineDefault(of column: SQLColumn) -> Bool {
+    !column.defaultValue.isNull && !indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
+  }
+
   /// The names in records of an entity and its subentities, without abstract entities.
   package func recordNames(of entity: EntityDescription) -> [String] { entity.concreteEntities.map(recordName) }
 

@@ -52,18 +52,18 @@ package struct SchemaChange {
       statements = SchemaMigration(creating: schema, dialect: dialect).statements
       state = StoreState(
         metadata: environment.freshMetadata(identifier: identifier),
-        schema: StoredSchema.empty.merging(StoredSchema(schema)))
+        schema: StoredSchema.empty.merging(StoredSchema(schema), isNewest: true))
       namedSchema = .empty
       age = .newest
       try checkColumns()
       return
     }
-    namedSchema = stored.schema.renamed(for: environment)
-    try Self.checkIsRelated(environment, to: stored, as: namedSchema, location: location, elsewhere: elsewhere)
     let record = environment.modelRecord
-    let isSame = stored.metadata.versionHashes == record.versionHashes
     // A part of the store's model counts as an older model, which leaves out everything else in the store.
     age = environment.isPartialModel ? .older : stored.metadata.age(ofModelWith: record.versionHashes)
+    namedSchema = stored.schema.named(for: environment, age, dialect: dialect)
+    try Self.checkIsRelated(environment, to: stored, as: namedSchema, location: location, elsewhere: elsewhere)
+    let isSame = stored.metadata.versionHashes == record.versionHashes
     schema = SQLSchema(environment: environment, dialect: dialect, stored: namedSchema, keepsRules: age == .older)
     state = stored
     // Indexes and delete rules are no difference of models: without the right to change them they stay as they are.
@@ -149,7 +149,7 @@ package struct SchemaChange {
     // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])
     constraints = migration.constraints
-    state.schema = remaining.merging(StoredSchema(schema))
+    state.schema = remaining.merging(StoredSchema(schema), isNewest: age == .unseen)
   }
 
   // MARK: Losses
@@ -295,6 +295,14 @@ package struct SchemaChange {
     if !conversions.isEmpty {
       logger.notice(
         "Converted values to other types of the model.", metadata: ["attributes": "\(Self.list(conversions))"])
+    }
+    let retained = state.schema.retainedUniqueIndexes
+    if age == .unseen, !retained.isEmpty {
+      logger.warning(
+        """
+        The store does not know the model, which leaves out parts of the newest model and may be older. The uniqueness \
+        constraints of the newest model stay, until a further model keeps all properties of this model.
+        """, metadata: ["constraints": "\(Self.list(retained))"])
     }
     if !losses.isEmpty {
       logger.warning(

@@ -232,7 +232,7 @@ struct SchemaDifferences {
     if stored.storage == "column", let table, let column = table.column(key) {
       return loss(sentence, of: column, in: table)
     }
-    let links = old.linkTables.first { $0.links.split(separator: "-").contains(Substring(path)) }
+    let links = old.linkTables.first { old.isSide(path, of: $0.links) }
     if stored.storage == "links", let links { return loss(sentence, of: links) }
     guard stored.storage == "inverse",
       let members = old.tables.first(where: { $0.entities.contains { $0.name == stored.destination } })
@@ -261,14 +261,33 @@ struct SchemaDifferences {
     let wanted = Set(new.linkTables.map(\.links.name))
     return new.linkTables.compactMap { table in
       guard !old.linkTables.contains(where: { $0.links == table.links.name }) else { return nil }
-      let parts = table.links.name.split(separator: "-")
+      let sides = [table.links.forward, table.links.backward].compactMap { $0 }
+      let paths = sides.map { "\($0.entity.name).\($0.name)" }
       let former = old.linkTables.first { stored in
-        !wanted.contains(stored.links) && stored.links.split(separator: "-").contains { parts.contains($0) }
+        !wanted.contains(stored.links) && paths.contains { old.isSide($0, of: stored.links) }
       }
       return former.map {
         loss("The inverse of '\(table.links.forward.name)' differs between the store and the model.", of: $0)
       }
     }
+  }
+}
+
+extension StoredSchema {
+  /// Whether a relationship is one of the two sides of links.
+  ///
+  /// The name of the links joins the paths of both relationships with a hyphen. A path may have hyphens of its own, so
+  /// that the name cannot be split: it begins or ends with the path, unless another relationship has a longer path there.
+  ///
+  /// - Parameters:
+  ///   - path: The path of the relationship, as `Entity.relationship`.
+  ///   - links: The name of the links.
+  fileprivate func isSide(_ path: String, of links: String) -> Bool {
+    func begins(_ path: String) -> Bool { links == path || links.hasPrefix("\(path)-") }
+    func ends(_ path: String) -> Bool { links == path || links.hasSuffix("-\(path)") }
+    let paths = relationships.map { "\($0.entity).\($0.name)" }
+    if begins(path), !paths.contains(where: { $0.hasPrefix("\(path)-") && begins($0) }) { return true }
+    return ends(path) && !paths.contains { $0.hasSuffix("-\(path)") && ends($0) }
   }
 }
 

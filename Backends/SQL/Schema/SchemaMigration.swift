@@ -106,7 +106,7 @@ package struct SchemaMigration: Sendable {
           {
             if stored.isOptional {
               statements.append(fill)
-            } else if wasOpenedByOtherModel, mayLackEngineDefault(column, of: table) {
+            } else if wasOpenedByOtherModel, mayLackEngineDefault(column, stored, of: table) {
               completion.append(fill)
             }
           }
@@ -122,12 +122,12 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Whether a program that does not know a subentity's column may write records without a value there, because the
-  /// column has no default in the engine, or got it later. Columns of unique indexes do not count: a second record with
-  /// the default would be a duplicate.
-  private func mayLackEngineDefault(_ column: SQLColumn, of table: SQLTable) -> Bool {
-    column.slot.entity !== table.root
-      && !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
+  /// Whether a program that does not know a column may write records without a value there, because the column has no
+  /// default in the engine: the attribute got the default later. Columns of unique indexes do not count: a second
+  /// record with the default would be a duplicate.
+  private func mayLackEngineDefault(_ column: SQLColumn, _ stored: StoredSchema.Column, of table: SQLTable) -> Bool {
+    table.allowsEngineDefault(of: column)
+      && (column.slot.entity !== table.root || stored.hasEngineDefault == false)
   }
 
   /// The statement that gives the default to the records without a value; `nil` when no entity has such records.

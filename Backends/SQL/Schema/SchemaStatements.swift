@@ -69,14 +69,10 @@ struct SchemaStatements {
     return definition + " REFERENCES \(name: key.table) (\(name: SQLTable.id))"
   }
 
-  /// The default that the engine writes into a column for a program whose model lacks the column.
-  ///
-  /// A column of a unique index has no default, because the second record with the default would be a duplicate. In a
-  /// subentity's column, rows of other entities have the default too, which no query and no count reads.
+  /// The default that the engine writes into a column for a program whose model lacks the column. In a subentity's
+  /// column, rows of other entities have the default too, which no query and no count reads.
   func defaultClause(of column: SQLColumn, in table: SQLTable) -> SQLFragment? {
-    guard !column.defaultValue.isNull,
-      !table.indexes.contains(where: { $0.isUnique && $0.columns.contains(column.name) })
-    else { return nil }
+    guard table.allowsEngineDefault(of: column) else { return nil }
     return dialect.constant(column.defaultValue, as: column.storage).map { "DEFAULT \($0)" }
   }
 
@@ -123,11 +119,13 @@ struct SchemaStatements {
 
   /// Clears the references of a column to missing records.
   private func clearDangling(_ column: String, of table: String, target: String) -> SQLFragment {
-    """
-    UPDATE \(name: table) SET \(name: column) = NULL WHERE \(name: column) IS NOT NULL AND NOT EXISTS \
-    (SELECT 1 FROM \(name: target) AS \(name: "t") \
-    WHERE \(name: "t").\(name: SQLTable.id) = \(name: table).\(name: column))
-    """
+    // In the subquery, the name of the table must not be that of the alias, which hides the table.
+    let alias = dialect.identity(ofName: table) == "t" ? "t_1" : "t"
+    return """
+      UPDATE \(name: table) SET \(name: column) = NULL WHERE \(name: column) IS NOT NULL AND NOT EXISTS \
+      (SELECT 1 FROM \(name: target) AS \(name: alias) \
+      WHERE \(name: alias).\(name: SQLTable.id) = \(name: table).\(name: column))
+      """
   }
 
   // MARK: Indexes

@@ -16,6 +16,9 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var entities: [Entity]
     package var columns: [Column]
     package var indexes: [SQLIndex]
+    /// The names of the indexes that stay for another model, though the newest model neither asks for them nor leaves
+    /// out their columns; see ``StoredSchema/retainIndexes(besides:)``. Never empty: `nil` for none.
+    package var retainedIndexes: [String]?
 
     package func column(_ key: SQLColumn.Key) -> Column? {
       columns.first { $0.entity == key.entity && $0.slot == key.slot }
@@ -48,6 +51,12 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     /// Whether a program that leaves the column out must not delete the record that the column refers to: the
     /// relationship is required, or its inverse denies the delete. `nil` for no.
     package var retainsTarget: Bool?
+    /// Whether the newest model leaves the column out. `nil` if that is unknown: an earlier version of the framework
+    /// has recorded the newest model.
+    package var isLeftOut: Bool?
+    /// Whether the engine writes a default into the column for a program that does not know the column. `nil` for
+    /// unknown: an earlier version of the framework has made the column.
+    package var hasEngineDefault: Bool?
 
     package var key: SQLColumn.Key { SQLColumn.Key(entity: entity, slot: slot) }
   }
@@ -150,10 +159,15 @@ extension StoredSchema {
   }
 
   /// The union with another schema, which wins where both have a part. Parts that the other schema leaves out stay.
-  func merging(_ wanted: StoredSchema) -> StoredSchema {
+  ///
+  /// - Parameter isNewest: Whether the other schema is that of a model which becomes the newest model of the store.
+  func merging(_ wanted: StoredSchema, isNewest: Bool = false) -> StoredSchema {
     var result = StoredSchema.empty
     result.tables = tables.map { table in wanted.table(ofRoot: table.root).map(table.merging) ?? table }
     result.tables += wanted.tables.filter { table(ofRoot: $0.root) == nil }
+    if isNewest {
+      result.tables = result.tables.map { $0.markingColumns(besides: wanted.table(ofRoot: $0.root)) }
+    }
     let newLinks = Set(wanted.linkTables.map(\.links))
     result.linkTables =
       wanted.linkTables
@@ -199,10 +213,17 @@ extension StoredSchema.Table {
     let keys = Set(wanted.columns.map(\.key))
     result.columns = wanted.columns.map { column in
       var column = column
-      column.formerSlots = self.column(column.key)?.formerSlots
+      guard let stored = self.column(column.key) else { return column }
+      column.formerSlots = stored.formerSlots
+      column.isLeftOut = stored.isLeftOut
+      // A column keeps the default with which it was made.
+      column.hasEngineDefault = stored.hasEngineDefault ?? column.hasEngineDefault
       return column
     }
     result.columns += columns.filter { !keys.contains($0.key) }
+    let indexNames = Set(wanted.indexes.map(\.name))
+    let retained = retainedIndexes?.filter { indexNames.contains($0) } ?? []
+    result.retainedIndexes = retained.isEmpty ? nil : retained
     return result
   }
 }
@@ -219,7 +240,11 @@ extension StoredSchema.Table {
           name: $0.name, parent: $0.superentity?.name, isAbstract: $0.isAbstract,
           recordName: recordName == $0.name ? nil : recordName)
       },
-      columns: table.columns.map(StoredSchema.Column.init), indexes: table.indexes)
+      columns: table.columns.map {
+        var column = StoredSchema.Column($0)
+        column.hasEngineDefault = table.allowsEngineDefault(of: $0)
+        return column
+      }, indexes: table.indexes)
   }
 }
 

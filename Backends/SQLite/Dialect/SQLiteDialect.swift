@@ -87,10 +87,16 @@ struct SQLiteDialect: SQLDialect {
     "\(SQLFragment(.text(FoldFunction.name)))(\(text), \(number: options.rawValue))"
   }
   func fits(_ text: SQLFragment, _ pattern: SQLTextPattern) -> SQLFragment? {
+    let isConfused = pattern.parts.contains {
+      if case .character(let scalar) = $0 { Self.confusedInPatterns.contains(scalar) } else { false }
+    }
+    if isConfused { return nil }
     // In brackets, a character that means something stands for itself.
     let glob = pattern.text(one: "?", any: "*") { "*?[".unicodeScalars.contains($0) ? "[\($0)]" : "\($0)" }
     return glob.utf8.count < Self.longestPattern ? "\(text) GLOB \(text: glob)" : nil
   }
+  // Where it compares a text with a pattern, SQLite takes U+FFFE and U+FFFF for the replacement character U+FFFD.
+  private static let confusedInPatterns: ClosedRange<Unicode.Scalar> = "\u{FFFD}"..."\u{FFFF}"
   // SQLite refuses patterns of more than 50,000 bytes.
   private static let longestPattern = 50_000
 
@@ -98,6 +104,11 @@ struct SQLiteDialect: SQLDialect {
   func sum(_ value: SQLFragment, of storage: StorageType, neverFails: Bool) -> SQLFragment {
     guard storage == .decimal || neverFails && storage.isInteger else { return "SUM(\(value))" }
     return "\(SQLFragment(.text(neverFails ? SumFunction.name : SumFunction.exactName)))(\(value))"
+  }
+  // SQLite's own sum also fails when further integers would bring it back into range.
+  func storedSum(_ value: SQLFragment, of storage: StorageType) -> SQLFragment {
+    guard storage.isInteger else { return sum(value, of: storage, neverFails: false) }
+    return "\(SQLFragment(.text(SumFunction.exactName)))(\(value))"
   }
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment {
     isMaximum ? "MAX(\(value))" : "MIN(\(value))"

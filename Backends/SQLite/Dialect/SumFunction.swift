@@ -6,25 +6,25 @@ import GRDBSQLite
 /// decimals kept as text; null without values.
 ///
 /// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point
-/// number, and so is a sum of such sums. For decimals, `coherence_sum` returns the number as a ``RoundedDecimal``, so
-/// that comparisons put it among the decimals, and `coherence_exact_sum` fails.
+/// number, and so is a sum of such sums. `coherence_exact_sum` fails for such a number. For decimals, `coherence_sum`
+/// returns the number as a ``RoundedDecimal``, so that comparisons put it among the decimals.
 enum SumFunction {
   static let name = "coherence_sum"
   static let exactName = "coherence_exact_sum"
   /// The message of the failure of `coherence_exact_sum`.
-  static let overflowMessage = "decimal overflow"
+  static let overflowMessage = "sum out of range"
 
   /// Registers the functions in a connection.
   static func register(in connection: OpaquePointer) -> CInt {
     let code = sqlite3_create_function_v2(
       connection, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
       { context, _, arguments in SumFunction.add(context, arguments) },
-      { context in SumFunction.finish(context, failsForRoundedDecimal: false) }, nil)
+      { context in SumFunction.finish(context, failsForRoundedSum: false) }, nil)
     guard code == SQLITE_OK else { return code }
     return sqlite3_create_function_v2(
       connection, exactName, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, nil,
       { context, _, arguments in SumFunction.add(context, arguments) },
-      { context in SumFunction.finish(context, failsForRoundedDecimal: true) }, nil)
+      { context in SumFunction.finish(context, failsForRoundedSum: true) }, nil)
   }
 
   /// The sum of one group so far.
@@ -79,7 +79,7 @@ enum SumFunction {
     state.isEmpty = false
   }
 
-  private static func finish(_ context: OpaquePointer?, failsForRoundedDecimal: Bool) {
+  private static func finish(_ context: OpaquePointer?, failsForRoundedSum: Bool) {
     guard let memory = memory(context, creates: false), let reference = memory.pointee else {
       return sqlite3_result_null(context)
     }
@@ -89,7 +89,7 @@ enum SumFunction {
     let isDecimal = state.decimals != nil
     switch state.sum {
     case .int(let sum): sqlite3_result_int64(context, sum)
-    case .double where isDecimal && failsForRoundedDecimal: sqlite3_result_error(context, overflowMessage, -1)
+    case .double where failsForRoundedSum: sqlite3_result_error(context, overflowMessage, -1)
     case .double(let sum) where isDecimal: setResult(RoundedDecimal.text(of: sum), of: context)
     case .double(let sum): sqlite3_result_double(context, sum)
     case .decimal(let sum): setResult(sum.description, of: context)

@@ -84,6 +84,9 @@ struct SQLiteLogState: Hashable, Sendable {
 
   var mark: StateMark { StateMark(frames, checksum, salts) }
 
+  /// The number of frames in the log; a frame has a page of the database.
+  var frameCount: Int { Int(withUnsafeBytes(of: frames) { $0.load(as: UInt32.self) }) }
+
   /// Whether it is certain that nothing but a transaction of this process lies between another state and this later
   /// one.
   ///

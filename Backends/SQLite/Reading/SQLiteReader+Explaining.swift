@@ -19,30 +19,40 @@ extension SQLiteReader: QueryExplaining {
 }
 
 /// A line of SQLite's plan. SQLite writes its plans with question marks in place of values.
-private struct SQLitePlanLine {
+struct SQLitePlanLine {
   let number: Int64
   let parent: Int64
   let detail: String
 
-  init(_ statement: SQLiteStatement) {
-    number = statement.integer(0)
-    parent = statement.integer(1)
-    detail = statement.string(3)
-  }
+  /// The ending of the line of a table whose rows may be missing.
+  private static let outerJoin = " LEFT-JOIN"
 
   /// The step of a line such as `SEARCH t USING COVERING INDEX Album_year (year>?)`.
   func step(_ steps: [QueryStep]) -> QueryStep {
     guard let verb = ["SEARCH", "SCAN"].first(where: { detail.hasPrefix("\($0) ") }) else {
       return QueryStep(detail, steps: steps)
     }
-    let words = detail.dropFirst(verb.count + 1)
+    var words = detail.dropFirst(verb.count + 1)
+    if words.hasSuffix(Self.outerJoin) { words = words.dropLast(Self.outerJoin.count) }
     guard let using = words.range(of: " USING ") else {
       return QueryStep(verb, table: String(words), steps: steps)
     }
+    let table = String(words[..<using.lowerBound])
     let means = words[using.upperBound...]
+    if means.hasPrefix("AUTOMATIC ") {
+      // SQLite builds the index from the rows of the table, for this statement alone.
+      let kind = means.range(of: " (").map { means[..<$0.lowerBound] } ?? means
+      return QueryStep(String(kind), table: table, steps: [QueryStep("SCAN", table: table)] + steps)
+    }
     let name = means.range(of: "INDEX ").map { means[$0.upperBound...] } ?? means
     let end = name.range(of: " (", options: .backwards)?.lowerBound ?? name.endIndex
-    return QueryStep(verb, table: String(words[..<using.lowerBound]), index: String(name[..<end]), steps: steps)
+    return QueryStep(verb, table: table, index: String(name[..<end]), steps: steps)
+  }
+}
+
+extension SQLitePlanLine {
+  fileprivate init(_ statement: SQLiteStatement) {
+    self.init(number: statement.integer(0), parent: statement.integer(1), detail: statement.string(3))
   }
 }
 

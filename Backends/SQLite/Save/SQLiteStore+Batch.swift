@@ -13,6 +13,9 @@ extension SQLiteStore: BatchCalculating {
     let statements = BatchStatements(schema: schema)
     let update = try statements.update(query.entity, keys: keys, values: values, arithmetic: arithmetic)
     let check = try statements.overflows(query.entity, keys: keys, arithmetic: arithmetic)
+    // The condition leaves room for some hundred further values. Core makes a change with more.
+    let counts = [update, check].compactMap { $0?.bindingCount(bindsArrays: false) }
+    guard counts.allSatisfy({ $0 <= SQLiteDialect.maximumParameters }) else { return nil }
     let space = spaces[query.entity]
     return try write { session in
       do {

@@ -25,6 +25,10 @@ final class SQLiteFile: Sendable {
   private let writing = Lock()
   /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?
+  /// The number of frames from which the log is long; see ``shortenLog()``. Set by tests only.
+  let longLog = Atomic<Int>(1 << 14)
+  /// The number of frames before which no further attempt is made to shorten the log.
+  let nextShortening = Atomic<Int>(0)
   /// The listeners of all stores of the file.
   let signals = SignalHub()
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
@@ -104,7 +108,9 @@ final class SQLiteFile: Sendable {
       // The thread of an exclusion may keep the lock for long.
       try writing.lock(timeout: nil, of: "'\(path)'")
       defer { writing.unlock() }
-      return try writer.use(body)
+      let result = try writer.use(body)
+      shortenLog()
+      return result
     }
     var isOver = false
     defer { if isOver { endExclusion() } }

@@ -3,6 +3,8 @@ import CoherenceSQL
 
 extension SQLiteStore {
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
+    // Reserved keys are handed out without the file, so the state of the store is checked first.
+    _ = try writableFile()
     guard count > 0 else { return 1..<1 }
     let table = try schema.requireTable(for: root)
     // Allocated in the transaction that excludes other writers. Other threads must not get keys that are not committed
@@ -22,18 +24,20 @@ extension SQLiteStore {
   }
 
   /// Takes keys out of the key table. The keys of rows that other programs wrote are skipped.
+  ///
+  /// - Throws: ``ErrorCode/limitExceeded`` behind a record with the greatest key, and errors of the connection.
   private func reserveKeys(_ number: Int, of table: SQLTable, _ session: SQLiteSession) throws -> Range<Int64> {
     let recordedNext = try session.integers(
       "SELECT \(name: "next") FROM \(name: SQLSchema.keyTable) WHERE \(name: "entity") = \(text: table.keyName)")
     let greatestKey = try session.integers("SELECT COALESCE(MAX(\(name: SQLTable.id)), 0) FROM \(name: table.name)")
-    let first = max(recordedNext.first ?? 1, (greatestKey.first ?? 0) + 1, 1)
-    let next = first + Int64(number)
+    let last = max(max(recordedNext.first ?? 1, 1) - 1, greatestKey.first ?? 0)
+    let keys = try table.root.keys(number, after: last)
     try session.run(
       """
       INSERT INTO \(name: SQLSchema.keyTable) (\(name: "entity"), \(name: "next")) \
-      VALUES (\(text: table.keyName), \(key: next)) \
+      VALUES (\(text: table.keyName), \(key: keys.upperBound)) \
       ON CONFLICT (\(name: "entity")) DO UPDATE SET \(name: "next") = \(name: "excluded").\(name: "next")
       """)
-    return first..<next
+    return keys
   }
 }

@@ -40,9 +40,7 @@ public struct SQLiteStoreFactory: StoreFactory {
     try Self.checkIsClosed(path, before: "set aside")
     let target = Self.freeName(path)
     do {
-      for suffix in Self.suffixes where FileManager.default.fileExists(atPath: path + suffix) {
-        try FileManager.default.moveItem(atPath: path + suffix, toPath: target + suffix)
-      }
+      try SQLiteFileMove(path: path, target: target).run()
     } catch {
       throw CoherenceError(
         .storeInaccessible, "'\(path)' cannot be moved to '\(target)'; check the permissions of the directory.",
@@ -50,10 +48,6 @@ public struct SQLiteStoreFactory: StoreFactory {
     }
     return target
   }
-
-  /// The endings of the names of a store's files, in the order of a move. The log moves first: after an interrupted
-  /// move, SQLite would delete a log that stands beside the next, empty database of the old name.
-  private static let suffixes = ["-wal", "-shm", ""]
 
   private static func checkIsClosed(_ path: String, before what: String) throws {
     guard SQLiteFile.isOpen(path: path) else { return }
@@ -88,7 +82,7 @@ extension SQLiteStoreFactory: StoreErasing {
     do {
       // Removes the database first: a log without a database is useless, but a database without its log has lost
       // acknowledged commits.
-      for suffix in Self.suffixes.reversed() where FileManager.default.fileExists(atPath: path + suffix) {
+      for suffix in ["", "-shm", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
         try FileManager.default.removeItem(atPath: path + suffix)
       }
     } catch {
