@@ -41,4 +41,22 @@ import Testing
     #expect(parent.listeners.isEmpty)
     #expect(!parent.isParent)
   }
+
+  @Test func `a context that never saves does not keep the handles of its released children and followers`() {
+    let context = ManagedObjectContext()
+    for _ in 0..<1_000 {
+      _ = ManagedObjectContext(parent: context)
+      ManagedObjectContext().follow(context)
+    }
+    let (children, followers) = context.settings.withLock { ($0.children.count, $0.followers.count) }
+    #expect(children < 100)
+    #expect(followers < 100)
+  }
+
+  @Test func `a context that follows another context twice receives each save once`() {
+    let context = ManagedObjectContext()
+    let follower = ManagedObjectContext()
+    for _ in 0..<2 { follower.follow(context) }
+    #expect(context.listeners.map { ObjectIdentifier($0) } == [ObjectIdentifier(follower)])
+  }
 }

@@ -111,6 +111,15 @@ struct EntityChangeFeedTests {
     #expect(!feed.isObserved)
   }
 
+  @Test func `a feed without saves does not keep the listeners of released streams`() {
+    let feed = EntityChangeFeed()
+    let stream = feed.makeStream(of: nil)
+    for _ in 0..<1_000 { _ = feed.makeStream(of: nil) }
+    #expect(feed.listenerCount < 100)
+    #expect(feed.isObserved)
+    withExtendedLifetime(stream) {}
+  }
+
   @Test func `a stream ends with its coordinator, after delivering the remaining changes`() async throws {
     var coordinator: PersistentStoreCoordinator? = PersistentStoreCoordinator(managedObjectModel: model)
     let stream = try #require(try coordinator?.entityChanges(of: "Club"))

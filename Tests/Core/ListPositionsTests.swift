@@ -61,6 +61,15 @@ import Testing
     return lengths.max() ?? 0
   }
 
+  @Test(arguments: [Int64.min, -(1 << 40), -1, 1 << 30, .max])
+  func `a list has positions also at a version and with positions that only another program writes`(version: Int64) {
+    #expect(ListPositions.first(behindVersion: version) == nil)
+    let range = ListPositions.range(atVersion: version)
+    let positions = ListPositions.arranged([.new, .at(.max), .at(0), .at(.min)], in: range)
+    #expect(positions.count == 4)
+    #expect(zip(positions, positions.dropFirst()).allSatisfy { ($0 ?? .max) < ($1 ?? .min) })
+  }
+
   @Test(arguments: SeededRandom.seeds) func `the longest rising subsequence rises and is longest`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     for _ in 0..<300 {

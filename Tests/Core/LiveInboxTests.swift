@@ -55,6 +55,17 @@ import Testing
     }
   }
 
+  @Test func `the inbox of an idle context keeps no list of many resets`() throws {
+    let context = ManagedObjectContext()
+    let inbox = LiveInbox(try #require(context.storage.handle), context.storage.confinement)
+    var everything = TouchedRecords()
+    everything.isEverything = true
+    for _ in 0...LiveInbox.bound { inbox.receive(everything) }
+    let content = inbox.take()
+    #expect(content.isEverything)
+    #expect(content.touched.isEmpty)
+  }
+
   /// Records the names of the received changes.
   private final class Recorder: StoreEventReceiver {
     let received = Mutex<[(record: String, isOverlapped: Bool)]>([])

@@ -63,6 +63,23 @@ import Testing
     #expect(try checked("1 == isLive") == .comparison(.value(.bool(true)), .equal, .path(PropertyPath("isLive"))))
   }
 
+  @Test func `a decimal constant becomes a double only if it is the double's shortest decimal number`() throws {
+    let album = try library.entity("Album")
+    func rating(_ value: AttributeValue) -> FetchPredicate {
+      .comparison(.path(PropertyPath("rating")), .equal, .value(value))
+    }
+    let exact = try #require(Decimal(string: "0.1"))
+    #expect(try rating(.decimal(exact)).checked(for: album) == rating(.double(0.1)))
+    // The closest double of this number is 0.1 too, which would compare as equal to the number.
+    let finer = try #require(Decimal(string: "0.10000000000000000001"))
+    #expect(try rating(.decimal(finer)).checked(for: album) == rating(.decimal(finer)))
+    let integer = FetchPredicate.comparison(.path(PropertyPath("year")), .equal, .value(.decimal(1990)))
+    #expect(
+      try integer.checked(for: album) == .comparison(.path(PropertyPath("year")), .equal, .value(.int(1990))))
+    let fraction = FetchPredicate.comparison(.path(PropertyPath("year")), .equal, .value(.decimal(exact)))
+    #expect(try fraction.checked(for: album) == fraction)
+  }
+
   @Test(arguments: [
     "ANY artist.albums.tracks.album.size.width > 3", "NONE artist.albums.tracks.length > 3", "price BETWEEN {1, 2.5}",
     "ALL tracks.length == 3.0 OR tracks.@count > 1.0",

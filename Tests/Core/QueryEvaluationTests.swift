@@ -119,6 +119,15 @@ import Testing
     #expect(try holds("price < %@ AND price > %@ AND price > %@", Double.infinity, -1e300, 1e-300))
   }
 
+  @Test func `a double equals the decimal constant of its shortest digits, and no finer one`() throws {
+    album.values[try #require(album.entity.attribute(named: "rating")).slot] = .double(0.1)
+    let shortest = try #require(Decimal(string: "0.1"))
+    #expect(try holds("rating == %@", shortest))
+    let finer = try #require(Decimal(string: "0.10000000000000000001"))
+    #expect(try !holds("rating == %@", finer))
+    #expect(try holds("rating < %@", finer))
+  }
+
   @Test func `a long list of values matches like a short one`() throws {
     let years = Array(1900...1999)
     #expect(try holds("year IN %@", years))

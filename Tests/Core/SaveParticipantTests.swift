@@ -73,6 +73,17 @@ import Testing
     #expect(try entries() == ["inserted Car", "inserted Car"])
   }
 
+  @Test func `a participant that is added a second time is not asked again`() throws {
+    let registrar = Registrar("Car")
+    for _ in 1...2 { coordinator.addSaveParticipant(registrar) }
+    #expect(registrar.questions.withLock { $0.sorted() } == ["Bicycle", "Car", "Entry", "Vehicle"])
+    coordinator.removeSaveParticipant(registrar)
+    coordinator.addSaveParticipant(registrar)
+    #expect(registrar.questions.withLock { $0.count } == 8)
+    try insert("Car")
+    #expect(try entries() == ["inserted Car"])
+  }
+
   @Test func `an entity is observed by itself, not by the entity above it`() throws {
     let registrar = Registrar("Vehicle")
     coordinator.addSaveParticipant(registrar)

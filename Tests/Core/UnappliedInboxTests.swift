@@ -88,4 +88,28 @@ struct UnappliedInboxTests {
       #expect(rank == 4 && title == "B")
     }
   }
+
+  @Test func `a child reads the newer row of a record while its parent's reset drops an unsaved edit of it`() throws {
+    let reader = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    let ranks = Mutex<[Int]>([])
+    try parent.performAndWait {
+      let note = try parent.insertNewObject(forEntityName: "Note")
+      try note.setValue("A", for: "title")
+      try note.setValue(1, for: "rank")
+      try parent.save()
+      try note.setValue("B", for: "title")
+      try Self.save(rank: 3, in: child)
+      Note.block.withLock {
+        $0 = {
+          reader.performAndWait {
+            let notes = (try? reader.fetch(FetchRequest<Note>())) ?? []
+            let found = notes.compactMap { try? $0.value(for: "rank", as: Int.self) }
+            ranks.withLock { $0 = found }
+          }
+        }
+      }
+      parent.reset()
+    }
+    #expect(ranks.withLock { $0 } == [3])
+  }
 }

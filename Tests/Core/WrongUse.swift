@@ -62,6 +62,14 @@ extension WrongUse {
       WrongUse("outside of its context, a list of objects is read", "outside of its `perform` or `performAndWait`") {
         _ = try Fan.list(in: Fan.context(.privateQueue))[0]
       },
+      WrongUse("outside of its context, an undo history is limited", "outside of its `perform` or `performAndWait`") {
+        let context = try Fan.context(.privateQueue)
+        withExtendedLifetime(context) { Fan.history(in: context).groupLimit = 1 }
+      },
+      WrongUse("outside of its context, an undo history pauses", "outside of its `perform` or `performAndWait`") {
+        let context = try Fan.context(.privateQueue)
+        withExtendedLifetime(context) { Fan.history(in: context).withoutRecording {} }
+      },
       WrongUse("a place is taken for the context's that is not", "outside of its `perform` or `performAndWait`") {
         let context = try Fan.context(.privateQueue)
         context.preconditionIsolated()
@@ -225,6 +233,13 @@ private final class Fan: ManagedObject {
       _ = try Fan(context: context)
       return try context.list(FetchRequest<Fan>(entityName: "Fan"))
     }
+  }
+
+  /// The undo history of a context, in no block of the context.
+  static func history(in context: ManagedObjectContext) -> UndoHistory {
+    let history = UndoHistory()
+    context.performAndWait { context.undoHistory = history }
+    return history
   }
 
   /// An object smuggled out of its context.

@@ -40,6 +40,17 @@ struct LiveResultEndTests {
     #expect(Self.code { try own.values(of: LiveLibrary.tracks) } == .wrongContext)
   }
 
+  @Test(arguments: [Int.max, .max - 1, .max - 1_000], [0, 1])
+  func `a result with a limit that no result reaches has all records behind the offset`(limit: Int, offset: Int) throws
+  {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    try stack.add("a", "b", "c")
+    let controller = FetchedResultsController(
+      fetchRequest: LiveLibrary.tracks.sort("title").limit(limit, offset: offset), managedObjectContext: stack.view)
+    try controller.performFetch()
+    #expect(controller.fetchedObjects.count == 3 - offset)
+  }
+
   @Test(arguments: Backend.available)
   func `a detached store ends its live results with an error`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)

@@ -151,6 +151,40 @@ struct LiveValuesTests {
     #expect(view.performAndWait { view.liveWork.evaluatedRows } == 15)
   }
 
+  @Test(arguments: Backend.available, [200, 201])
+  func `changes of many related records show, by a look-up of up to 200 and by a run of the request beyond`(
+    backend: Backend, count: Int
+  ) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    try stack.write { context in
+      for number in 0..<202 {
+        let artist = try context.insertNewObject(forEntityName: "Artist")
+        try artist.setValue("artist", for: "name")
+        try artist.setValue(number, for: "rating")
+        try LiveLibrary.track("\(number)", in: context).setObject(artist, for: "artist")
+      }
+    }
+    let view = stack.view
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "artist.rating >= 0")).sort("artist.rating")
+    var values = try view.values(of: request).makeAsyncIterator()
+    let first = try #require(try await values.next())
+    #expect(first.count == 202)
+    // The first artist leaves the result, and the others change their order.
+    try stack.write { context in
+      let changed = FetchRequest<ManagedObject>(entityName: "Artist").sort("rating").limit(count)
+      for (index, artist) in try context.fetch(changed).enumerated() {
+        let rating = index == 0 ? -1 : 1_000 - index
+        try artist.setValue(rating, for: "rating")
+      }
+    }
+    let runs = view.performAndWait { view.liveWork.runs }
+    #expect(runs == (count > 200 ? 2 : 1))
+    let ids = try #require(try await values.next()).ids
+    let expected: [ManagedObjectID] = Array(first.ids[count...]) + Array(first.ids[1..<count].reversed())
+    #expect(ids == expected)
+    #expect(ids == (try view.fetchIDs(request)))
+  }
+
   @Test(arguments: Backend.available)
   func `deletes refill a limited result from its spare records, and then by a further run`(
     backend: Backend

@@ -61,6 +61,21 @@ import Testing
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `a page of a list without a batch size has 256 records`(backend: Backend) throws {
+    try filled(backend) { context, log in
+      try context.performAndWait {
+        let list = try context.list(Self.tracks)
+        #expect(list[256].number == 256)
+        log.removeAll()
+        #expect(list[511].number == 511)
+        #expect(log.reads.isEmpty, "\(log.reads)")
+        #expect(list[255].number == 255)
+        #expect(log.reads.count == 1, "\(log.reads)")
+      }
+    }
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `a walk over a list retains the objects of a few pages, and reads up to four pages at once`(backend: Backend)
     throws
   {

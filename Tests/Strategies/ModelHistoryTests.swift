@@ -35,6 +35,21 @@ struct ModelHistoryTests {
     #expect(warnings.first?.contains("ContainerRole") == true)
   }
 
+  @Test func `an unknown model that may be older keeps constraints, with one warning in the log`() throws {
+    func model(_ uniqueness: [[String]], _ names: [String]) throws -> ManagedObjectModel {
+      try ManagedObjectModel(name: "Things") {
+        Entity("Thing", uniqueness: uniqueness) {
+          for name in names { Attribute(name, .string, optional: true) }
+        }
+      }
+    }
+    _ = try attach(model([["code"]], ["code", "note"]))
+    for _ in 0..<2 { _ = try attach(model([], ["code"])) }
+    let warnings = log.texts(.warning)
+    #expect(warnings.count == 1)
+    #expect(warnings.first?.contains("Thing.code.unique") == true)
+  }
+
   @Test func `the log names dropped data and the location of the copy`() throws {
     func model(_ type: AttributeType) throws -> ManagedObjectModel {
       try ManagedObjectModel(name: "Things") { Entity("Thing") { Attribute("size", type, optional: true) } }

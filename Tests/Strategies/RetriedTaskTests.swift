@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceInMemory
 import CoherenceStrategies
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -141,6 +142,22 @@ struct RetriedTaskTests {
     #expect(error?.message == "2")
   }
 
+  /// An error that asks for a delay.
+  private struct Busy: RetryAdvising {
+    func retryDelay(at now: Date) -> Duration? { .milliseconds(40) }
+  }
+
+  @Test func `an error can ask for a longer delay than that of the policy`() async throws {
+    let stack = try CounterStack(on: .inMemory)
+    let beginning = ContinuousClock.now
+    let attempts = try await stack.container.performBackgroundTask(retrying: Self.atOnce()) { _, attempt in
+      if attempt == 1 { throw CoherenceError(.storeBusy, "Busy.", underlying: Busy(), isRetryable: true) }
+      return attempt
+    }
+    #expect(attempts == 2)
+    #expect(beginning.duration(to: .now) >= .milliseconds(40))
+  }
+
   @Test func `a task cancelled between two attempts ends without another attempt`() async throws {
     let stack = try CounterStack(on: .inMemory)
     let calls = Atomic<Int>(0)
@@ -241,7 +258,8 @@ struct RetriedTaskTests {
       { _ in throw CoherenceError(.cancelled, "Cancelled.", isRetryable: true) },
       { _ in throw CoherenceError(.partialSave, "Partial.", isRetryable: true) },
       { _ in throw CoherenceError(.storeBusy, "Busy.", outcome: .applied, isRetryable: true) },
-      { _ in throw CoherenceError(.deleteDenied, "Denied.") },
+      { _ in throw CoherenceError(.deleteDenied, "Denied.", isRetryable: true) },
+      { _ in throw CoherenceError(.validationFailed, "Refused.", isRetryable: true) },
       { _ in throw CoherenceError(.storeFull, "Full.") },
       { try Counter(context: $0).name = "" },
     ]

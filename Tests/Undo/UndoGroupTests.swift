@@ -81,6 +81,35 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a history begins with the limit of its initializer, and a lower limit removes the earliest groups at once`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    stack.change { context in context.undoHistory = UndoHistory(groupLimit: 3) }
+    for key in 1...5 { try stack.insert(key) }
+    for _ in 1...5 { try stack.undo() }
+    #expect(try stack.count == 2)
+    for _ in 1...5 { try stack.redo() }
+    #expect(try stack.count == 5)
+    try stack.inHistory { $0.groupLimit = 1 }
+    for _ in 1...5 { try stack.undo() }
+    #expect(try stack.count == 4)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a group without a name takes the name of a group in it`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.inHistory { $0.beginGroup() }
+    try stack.insert(1)
+    try stack.inHistory { $0.beginGroup(named: "Inner") }
+    try stack.insert(2)
+    for _ in 1...2 { try stack.inHistory { $0.endGroup() } }
+    #expect(try stack.inHistory(\.undoName) == "Inner")
+    try stack.undo()
+    #expect(try stack.count == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `changes without recording are not undone`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)
     try stack.inHistory { history in

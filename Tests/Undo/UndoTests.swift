@@ -69,6 +69,30 @@ import Testing
     #expect(try stack.storedGraph() == stack.graph())
   }
 
+  @Test(arguments: Backend.available)
+  func `a delete whose rules cannot be applied, because its store is detached, is undone without a read`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in try UndoLibrary.insert("Artist", 1, title: "Ella", in: context) }
+    try stack.save()
+    let artist = try stack.change { context in
+      let artist = try #require(try UndoLibrary.object("Artist", 1, in: context))
+      // The end of the group applies the rules.
+      context.undoHistory?.beginGroup()
+      context.delete(artist)
+      return artist
+    }
+    let coordinator = stack.container.persistentStoreCoordinator
+    try coordinator.remove(try #require(coordinator.persistentStores.first))
+    try stack.change { context in
+      context.undoHistory?.endGroup()
+      try context.undoHistory?.undo()
+      #expect(!artist.isDeleted)
+      #expect(!context.hasChanges)
+    }
+  }
+
   @Test(arguments: Backend.available, [false, true])
   func `an undone delete brings the object back with its relationships, saved or not`(
     _ backend: Backend, isSaved: Bool

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Merges the records with equal keys of an entity into one record for each key, without saving.
+  /// Merges the records of one store with equal keys of an entity into one record for each key, without saving.
   ///
   /// For stores attached with ``StoreOption/allowsDuplicateKeys``. The kept record of each key keeps its attributes. It
   /// also gets the members of its duplicates, their to-one targets where it has none, and the references of other
@@ -10,7 +10,8 @@ extension ManagedObjectContext {
   /// It makes objects of duplicate records and of their related records only.
   ///
   /// - Parameters:
-  ///   - entityName: The entity, whose subentities' records are compared too: ``DuplicateKeys/entityName``.
+  ///   - entityName: The entity, whose subentities' records are compared too: ``DuplicateKeys/entityName``. The records
+  ///     of an abstract entity are compared within each of its nearest concrete subentities.
   ///   - choose: Returns the record to keep from the objects of one key, which come in the order of their insertion. By
   ///     default, the newest record is kept.
   /// - Returns: The number of deleted objects.
@@ -32,8 +33,14 @@ extension ManagedObjectContext {
             + "'\(EntityDescription.keySetting)'."
         )
       }
-      let finder = DuplicateFinder(keySlots: key.map(\.slot))
-      try compare(FetchRequest<ManagedObject>(entityName: entityName), with: finder)
+      let finder = DuplicateFinder(keySlots: key.map(\.slot)) { [storage] id in
+        storage.record(for: id).flatMap { $0.permanentID.storeIdentifier ?? $0.assignedStore }
+      }
+      for scope in entity.keyScopes where scope.keyAttributes == key {
+        finder.scope = scope.name
+        finder.defaultStore = try coordinator().stores(holding: scope).first?.identifier
+        try compare(FetchRequest<ManagedObject>(entityName: scope.name), with: finder)
+      }
       let merger = DuplicateMerger(context: self, model: model)
       // The kept records by the identifiers of their duplicates.
       var keptRecords: [ManagedObjectID: ManagedObject] = [:]
@@ -58,15 +65,37 @@ extension ManagedObjectContext {
   }
 }
 
+extension EntityDescription {
+  /// The entities among whose records a key is unique: the entity itself, or the nearest concrete subentities of an
+  /// abstract entity.
+  fileprivate var keyScopes: [EntityDescription] { isAbstract ? subentities.flatMap(\.keyScopes) : [self] }
+}
+
 /// Finds records with equal keys. Skips every row after its key, so that no values are read and no objects made.
 private final class DuplicateFinder: RowExpectation {
-  let keySlots: [Int]
-  /// The first record of each key.
-  private var firstIDs: [[AttributeValue]: ManagedObjectID] = [:]
-  /// All records of each key with more than one record, the first one included.
-  private var duplicates: [[AttributeValue]: [ManagedObjectID]] = [:]
+  /// A key with the bounds within which it is unique. Records of several stores may have equal keys.
+  private struct ScopedKey: Hashable {
+    let store: StoreIdentifier?
+    let scope: String
+    let values: [AttributeValue]
+  }
 
-  init(keySlots: [Int]) { self.keySlots = keySlots }
+  let keySlots: [Int]
+  /// The name of the entity whose records are compared at the moment.
+  var scope = ""
+  /// The store in which a save puts a new record of that entity, unless the record has a store of its own.
+  var defaultStore: StoreIdentifier?
+  /// Returns the store of an unsaved record; `nil` for a record whose store the save chooses.
+  private let storeOfUnsaved: (ManagedObjectID) -> StoreIdentifier?
+  /// The first record of each key.
+  private var firstIDs: [ScopedKey: ManagedObjectID] = [:]
+  /// All records of each key with more than one record, the first one included.
+  private var duplicates: [ScopedKey: [ManagedObjectID]] = [:]
+
+  init(keySlots: [Int], storeOfUnsaved: @escaping (ManagedObjectID) -> StoreIdentifier?) {
+    self.keySlots = keySlots
+    self.storeOfUnsaved = storeOfUnsaved
+  }
 
   /// The records of each key with duplicates, the oldest first.
   var groups: [[ManagedObjectID]] {
@@ -78,6 +107,8 @@ private final class DuplicateFinder: RowExpectation {
 
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
     if key.contains(where: \.isNull) { return .skip }
+    let store = id.storeIdentifier ?? storeOfUnsaved(id) ?? defaultStore
+    let key = ScopedKey(store: store, scope: scope, values: key)
     if let firstID = firstIDs[key] {
       duplicates[key, default: [firstID]].append(id)
     } else {

@@ -158,10 +158,7 @@ extension ManagedObjectContext {
 
   /// Returns the present identifier of a record, given a former identifier: its temporary identifier, or the identifier
   /// of an inserted record that became another record.
-  final func current(_ id: ManagedObjectID) -> ManagedObjectID {
-    let id = id.isTemporaryID ? storage.permanentIDs[id] ?? id : id
-    return storage.joinedIDs.isEmpty ? id : storage.joinedIDs[id] ?? id
-  }
+  final func current(_ id: ManagedObjectID) -> ManagedObjectID { storage.formerIDs.current(id) }
 
   /// The registered object with an identifier, or a new fault.
   ///

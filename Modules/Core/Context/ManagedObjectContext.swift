@@ -132,10 +132,12 @@ open class ManagedObjectContext: @unchecked Sendable {
   public final var persistentStoreCoordinator: PersistentStoreCoordinator? {
     get { settings.withLock { $0.coordinator } ?? parent?.persistentStoreCoordinator }
     set {
-      settings.withLock {
-        $0.coordinator = newValue
-        $0.lastClass = nil
+      // Released after the lock, as in all setters of objects of the program: a `deinit` may use this context.
+      let former = settings.withLock { settings in
+        settings.lastClass = nil
+        return exchange(&settings.coordinator, with: newValue)
       }
+      withExtendedLifetime(former) {}
     }
   }
 
@@ -144,7 +146,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   public final var parent: ManagedObjectContext? {
     get { settings.withLock { $0.parent } }
     set {
-      settings.withLock { $0.parent = newValue }
+      let former = settings.withLock { exchange(&$0.parent, with: newValue) }
+      withExtendedLifetime(former) {}
       guard let handle = storage.handle else { return }
       newValue?.settings.withLock { settings in
         // Handles of released children are removed before an append that would grow the list.
@@ -160,7 +163,10 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// thread, and counts from the next save.
   public final var mergePolicy: MergePolicy {
     get { settings.withLock { $0.mergePolicy } }
-    set { settings.withLock { $0.mergePolicy = newValue } }
+    set {
+      let former = settings.withLock { exchange(&$0.mergePolicy, with: newValue) }
+      withExtendedLifetime(former) {}
+    }
   }
 
   /// Whether a save of a context with a parent goes past its parents into the stores, before `save` returns. Only this
@@ -184,11 +190,19 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   /// Makes this context follow another context: each save of the other context is posted to the inboxes of this
   /// context and of its children. Neither context retains the other. May be called on any thread, and waits for neither
-  /// context. A save costs one entry in each inbox.
+  /// context. A save costs one entry in each inbox. A repeated call does nothing.
   public final func follow(_ other: ManagedObjectContext) {
     guard let handle = storage.handle else { return }
     settings.withLock { $0.followsAnother = true }
-    other.settings.withLock { $0.followers.append(handle) }
+    other.settings.withLock { settings in
+      guard !settings.followers.contains(where: { $0 === handle }) else { return }
+      // Handles of released followers are removed before an append that would grow the list, because the other context
+      // may never save.
+      if settings.followers.count == settings.followers.capacity {
+        settings.followers.removeAll(where: \.isCleared)
+      }
+      settings.followers.append(handle)
+    }
   }
 
   /// Whether the context refreshes its objects from saves of other contexts, below its own edits: a main-queue context
@@ -246,9 +260,9 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   // MARK: Accessor failures
 
-  /// The failures of accessors, which cannot throw, since the last successful `save`, `rollback` or `reset`. The list
-  /// has the first failed load and the first lost change of each object, and at most a hundred failures. Each listed
-  /// failure is logged once. To be used inside the context.
+  /// The failures of accessors, which cannot throw, since the last successful ``save()`` of a change, ``rollback()``,
+  /// ``reset()`` or ``refreshAll()``. The list has the first failed load and the first lost change of each object, and
+  /// at most a hundred failures. Each listed failure is logged once. To be used inside the context.
   ///
   /// A save throws when a change was lost, or when the records to save depend on an object that failed to load:
   /// ``ErrorCode/recordVanished`` when other writers deleted the record, otherwise ``ErrorCode/objectUnavailable``.

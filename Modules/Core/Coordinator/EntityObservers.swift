@@ -19,6 +19,8 @@ final class EntityObservers: Sendable {
   /// The observers, in the order in which they were added.
   var all: [Observer] { observers.withLock { $0 } }
 
+  func contains(_ object: AnyObject) -> Bool { observers.withLock { $0.contains { $0.object === object } } }
+
   /// Adds an observer, unless its object was added before.
   func add(_ observer: Observer) {
     observers.withLock { observers in

@@ -2,8 +2,9 @@ extension PersistentStoreCoordinator {
   /// A stream of the changes of all entities from now on, as contexts of this coordinator save them into its stores.
   ///
   /// The stream reports every save of this coordinator's contexts that reaches a store, also through parents, and every
-  /// batch request, whether or not a context has objects of the records. It does not report saves that only reach a
-  /// parent context, and saves of other coordinators or processes.
+  /// batch request and claim, whether or not a context has objects of the records. It does not report saves that only
+  /// reach a parent context, saves of other coordinators or processes, and changes of a store whose outcome is
+  /// ``SaveOutcome/unknown``.
   ///
   /// The stream delivers the changes of one entity at a time, after the save was committed and posted to the following
   /// contexts, so that a fetch in a following view context finds the reported records. Several saves of an entity are

@@ -4,9 +4,11 @@ import Synchronization
 
 /// The attached stores of a stack, of any kinds, behind one model.
 ///
-/// Every member may be used from any thread. Stores may be attached and removed while contexts are in use: a context's
-/// request to a removed store throws ``ErrorCode/storeDetached``. The release of the last reference closes the attached
-/// stores.
+/// Every member may be used from any thread. Stores may be attached and removed while contexts are in use. After the
+/// removal of a store, a running read of the store, and loads and saves of its objects, throw
+/// ``ErrorCode/storeDetached``, and a fetch of an entity that no other store holds throws ``ErrorCode/noStore``.
+/// Without any store, later requests throw ``ErrorCode/contextWithoutStore``. The release of the last reference closes
+/// the attached stores.
 public final class PersistentStoreCoordinator: Sendable {
   /// The model of all stores of the coordinator.
   public let managedObjectModel: ManagedObjectModel
@@ -37,7 +39,9 @@ public final class PersistentStoreCoordinator: Sendable {
   public var observer: (any StackObserver)? {
     get { observing.withLock { $0 } }
     set {
-      observing.withLock { $0 = newValue }
+      // Released after the lock: the `deinit` of the former observer may use this coordinator.
+      let former = observing.withLock { exchange(&$0, with: newValue) }
+      withExtendedLifetime(former) {}
       if newValue != nil { StackObservers.add() }
     }
   }

@@ -59,8 +59,8 @@ public enum SaveOutcome: String, Sendable, Hashable {
   case notApplied
   /// The change is in the store.
   case applied
-  /// The connection broke between the request to commit and its response, and the outcome could not be determined. Read
-  /// the records to see whether the changes are in the store.
+  /// The connection or the disk failed during the commit, and the outcome could not be determined. Read the records to
+  /// see whether the changes are in the store.
   case unknown
 }
 

@@ -94,7 +94,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
   func receive(_ touched: TouchedRecords) {
     post(isOwn: true) { _, content in
       content.touched.append(touched)
-      content.count += touched.count
+      // A change of every record lists none, and counts too.
+      content.count += max(touched.count, 1)
       if touched.isEverything { content.isEverything = true }
       return true
     }

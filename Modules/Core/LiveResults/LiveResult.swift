@@ -53,8 +53,10 @@ final class LiveResult {
   /// read.
   private var rangeCounts: (wanted: Int, spare: Int)? {
     guard let limit = range.limit else { return nil }
+    let spare = max(32, min(limit, 1_000))
     let (wanted, isBeyond) = limit.addingReportingOverflow(range.offset)
-    return isBeyond ? nil : (wanted, max(32, min(limit, 1_000)))
+    // No result reaches a range with an end that leaves no room for the spare records.
+    return isBeyond || wanted > Int.max - 2 * spare ? nil : (wanted, spare)
   }
 
   /// Delivers the state to the sink, if the state has changed.

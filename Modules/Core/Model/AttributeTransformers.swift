@@ -36,7 +36,9 @@ public enum AttributeTransformers {
 
   /// Registers a transformer. A later transformer of the same name replaces an earlier one.
   public static func register(_ transformer: any AttributeTransformer, named name: String) {
-    transformers.withLock { $0[name] = transformer }
+    // Released after the lock: the `deinit` of the former transformer may use the transformers.
+    let former = transformers.withLock { $0.updateValue(transformer, forKey: name) }
+    withExtendedLifetime(former) {}
   }
 
   /// Returns the registered transformer with a name; `nil` for an unregistered name.

@@ -310,13 +310,13 @@ extension ManagedObject {
   /// - Parameter changed: The relationships whose members the save changed.
   final func advanceLists(to version: Int64, except changed: Set<RelationshipDescription> = []) {
     for (relationship, list) in collections ?? [:]
-    where relationship.isOrdered && list.version == version - 1 && !changed.contains(relationship) {
+    where relationship.isOrdered && list.version == version &- 1 && !changed.contains(relationship) {
       list.version = version
     }
     guard let storage, let pending, pending.hasMembers else { return }
     storage.withPending {
       for (relationship, changes) in pending.members
-      where relationship.isOrdered && changes.origin?.version == version - 1 && !changed.contains(relationship) {
+      where relationship.isOrdered && changes.origin?.version == version &- 1 && !changed.contains(relationship) {
         pending.members[relationship]?.move(toVersion: version, keepingMembers: true)
       }
     }

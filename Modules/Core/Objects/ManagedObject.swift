@@ -92,8 +92,8 @@ open class ManagedObject {
 
   /// Makes a new object of this class's entity, and inserts it.
   ///
-  /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, of the context's model has the class;
-  ///   ``ErrorCode/contextWithoutStore`` when the context has no coordinator.
+  /// - Throws: ``ErrorCode/unknownEntity`` when no entity, or more than one, of the context's model has the class, and
+  ///   for an abstract entity; ``ErrorCode/contextWithoutStore`` when the context has no coordinator.
   public convenience init(context: ManagedObjectContext) throws {
     let entity = try context.entity(for: Self.self)
     guard !entity.isAbstract else {
@@ -235,9 +235,9 @@ extension ManagedObject {
     return recordID
   }
 
-  /// The context of the object; `nil` before the object is inserted, after its delete was saved, and after the context
-  /// was reset. Also `nil` after an inserted record became a stored record of which the context has another object, see
-  /// ``MergePolicy``. May be read on any thread.
+  /// The context of the object; `nil` before the object is inserted, after its delete was saved or its insert was
+  /// discarded, and after the context was reset or released. Also `nil` after an inserted record became a stored record
+  /// of which the context has another object, see ``MergePolicy``. May be read on any thread.
   public final var managedObjectContext: ManagedObjectContext? {
     flags.contains(.detached) ? nil : storage?.context
   }

@@ -3,8 +3,9 @@
 /// Like all accessors the collection neither throws nor traps. When members cannot be loaded, it is empty, the owner
 /// becomes unavailable, and the context reports the error.
 ///
-/// Positions and iterations load the list. ``count``, ``isEmpty``, ``contains(_:)``, ``first``, ``request``,
-/// ``append(_:)`` and ``remove(_:)-(Element)`` do not: each sends at most one statement, unless the list is loaded.
+/// Positions and iterations load the list. ``contains(_:)``, ``first``, ``request``, ``append(_:)`` and
+/// ``remove(_:)-(Element)`` do not, and neither do ``count`` and ``isEmpty`` inside of `perform`: each sends at most one
+/// statement, unless the list is loaded.
 public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   let members: RelatedObjects<Element>
 
@@ -15,7 +16,7 @@ public struct OrderedToMany<Element: ManagedObject>: RandomAccessCollection {
   /// The number of members. Inside of `perform`, does not load the members. Outside, the list is loaded, because the
   /// members could change before a position is used.
   public var count: Int { members.count }
-  /// Whether the list has no members. Does not load the members.
+  /// Whether the list has no members. Loads the list where ``count`` does.
   public var isEmpty: Bool { members.isEmpty }
   /// The identifiers of the members, in order.
   public var objectIDs: [ManagedObjectID] { members.ids }

@@ -8,8 +8,8 @@ public protocol RecordIdentifiable: Identifiable {
 }
 
 extension RecordIdentifiable {
-  /// The record's identity, equal to ``objectID``. It changes once, at the save of a new object. To be read inside the
-  /// context.
+  /// The record's identity, equal to ``objectID``. It changes when a new object gets its permanent identifier, by its
+  /// save or before. To be read inside the context.
   public var id: ManagedObjectID { objectID }
 }
 

@@ -12,17 +12,23 @@ final class EntityChangeFeed: Sendable {
   /// Whether any stream may be in use. Costs the read of one word.
   var isObserved: Bool { hasListeners.load(ordering: .acquiring) }
 
+  /// The number of listeners, those of released streams included. For tests.
+  var listenerCount: Int { listeners.withLock { $0.count } }
+
   /// Makes a stream of the changes from now on.
   ///
   /// - Parameter entity: The entity whose changes, and whose subentities' changes, are delivered; `nil` for all.
   func makeStream(of entity: EntityDescription?) -> AsyncStream<EntityChanges> {
     let queue = EntityChangeQueue(entity)
     listeners.withLock { listeners in
+      // Listeners of released streams are removed before an append that would grow the list, because the program may
+      // never save.
+      if listeners.count == listeners.capacity { listeners.removeAll { $0.queue == nil } }
       listeners.append(Listener(queue: queue))
       hasListeners.store(true, ordering: .releasing)
     }
-    // Only the stream retains the queue. The next save finds the queue of a released stream gone and removes its
-    // listener.
+    // Only the stream retains the queue. The next save, or a later stream, finds the queue of a released stream gone and
+    // removes its listener.
     return AsyncStream { await queue.next() }
   }
 

@@ -1,7 +1,8 @@
 extension FetchPredicate {
   /// Checks the predicate for an entity and returns it in resolved form.
   ///
-  /// - Constants are converted to the type of the other operand, if the conversion loses no precision.
+  /// - Constants are converted to the type of the other operand, if the conversion loses no precision. A text that is
+  ///   compared with a URL for equality gets the form in which URLs are stored.
   /// - A quantifier's path is split at its to-many relationship: in `ANY tracks.artist.name == "A"` the condition
   ///   applies to the tracks, and `artist.name` is a path of a track.
   /// - `CONTAINS` between a to-many relationship and an object becomes a condition that the object is a member.
@@ -101,9 +102,28 @@ struct PredicateChecker {
     for (expression, kind) in [(left, leftKind), (right, rightKind)] {
       try checkOperator(comparison, options, on: kind, of: expression)
     }
+    if comparison == .equal || comparison == .notEqual, case .text? = leftKind, case .text? = rightKind {
+      return .comparison(try stored(left, beside: right), comparison, try stored(right, beside: left), options)
+    }
     return FetchPredicate.comparison(
       left.converted(to: rightKind), comparison, right.converted(to: leftKind), options
     ).countingNoFurther
+  }
+
+  /// Returns a constant beside a path to URLs in the form in which URLs are stored. Other expressions are returned
+  /// unchanged.
+  private func stored(
+    _ expression: FetchExpression, beside other: FetchExpression
+  ) throws(CoherenceError) -> FetchExpression {
+    guard case .value(let value) = expression, try isOfURLs(other) else { return expression }
+    return .value(value.storedURL)
+  }
+
+  /// Whether the texts of an expression are the texts of URLs.
+  private func isOfURLs(_ expression: FetchExpression) throws(CoherenceError) -> Bool {
+    guard case .path(let path) = expression else { return false }
+    if let columns { return columns.columns[try columns.slot(at: path)].storesURLs }
+    return try resolve(path).storesURLs
   }
 
   /// Resolves `relationship CONTAINS object` to a condition on the members; `nil` for another comparison.
@@ -124,6 +144,9 @@ struct PredicateChecker {
     let kind = try kind(of: expression)
     try checkOperator(.equal, options, on: kind, of: expression)
     for value in values { try checkAreComparable(expression, kind, .value(value), try self.kind(of: .value(value))) }
+    if case .text? = kind, try isOfURLs(expression) {
+      return .membership(expression, in: values.map(\.storedURL), options)
+    }
     return .membership(expression, in: values.map { kind?.operand(from: $0) ?? $0 }, options)
   }
 
@@ -230,6 +253,18 @@ struct PredicateChecker {
     if comparison.isOfOrder, case .reference = kind {
       throw CoherenceError(
         .invalidPredicate, "\(label(expression, kind)) has no order; objects can only be equal or not.")
+    }
+  }
+}
+
+extension ResolvedPath {
+  /// Whether the texts at the end of the path are the texts of URLs: of an attribute, or the least or greatest ones of
+  /// members.
+  var storesURLs: Bool {
+    switch target {
+    case .attribute(let attribute): attribute.type.storesURLs
+    case .aggregate(let aggregate): aggregate.operand?.storesURLs ?? false
+    case .toOne, .toMany, .identity: false
     }
   }
 }

@@ -7,8 +7,8 @@ extension ManagedObjectContext {
   /// save into several stores is atomic for each store. A save into a parent stays in memory until the parent saves,
   /// unless ``savesPastParent`` is set.
   ///
-  /// After a failure the context is as it was before the call, so that the caller can remove the cause and save again.
-  /// Only the objects of committed stores are clean then.
+  /// After a failure the context has the unsaved changes from before the call, and those that hooks have made in the
+  /// call, so that the caller can remove the cause and save again. Only the objects of committed stores are clean then.
   ///
   /// The save calls hooks of the changed objects, and closures of the ``mergePolicy``, on the calling thread:
   /// ``ManagedObject/willSave()``, the rules of ``PropertyValidating``, ``ManagedObject/validateForInsert()``,
@@ -30,6 +30,7 @@ extension ManagedObjectContext {
   ///   cancelled before the store commits. ``CoherenceError/outcome`` says whether the store has the changes.
   public final func save() throws {
     try operating {
+      dropFormerIDs()
       var activity = ContextActivity.save(inserted: 0, updated: 0, deleted: 0)
       try measured(StackOperation(.save, target), ifFailed: activity) {
         try movingSnapshotIfChanged {
@@ -56,21 +57,29 @@ extension ManagedObjectContext {
     try refuseSaveByHook()
   }
 
-  /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``DiscardedOnCollision``.
+  /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``DiscardedOnCollision``. A
+  /// save that fails nevertheless inserts the objects again: at the next save, the equal record may be gone.
   private final func saveDiscardingCollidingObjects(_ activity: inout ContextActivity) throws {
+    var discarded: [DeletedObject] = []
     while true {
       do {
         return try saveChanges(&activity)
-      } catch let error as CoherenceError where error.code == .uniquenessViolated {
+      } catch {
         // Each attempt deletes an inserted object, so that the attempts end.
-        guard let discarded = discardableObject(of: error) else { throw error }
-        delete(discarded)
+        guard let object = discardableObject(of: error), let record = object.pending else {
+          // Never saved objects have no stored members, whose reads alone could fail.
+          if !discarded.isEmpty { try? restore(discarded, by: UndoHistory()) }
+          throw error
+        }
+        discarded.append(DeletedObject(object, record))
+        delete(object)
       }
     }
   }
 
   /// The inserted object of a collision that may be deleted in favour of the equal record.
-  private final func discardableObject(of error: CoherenceError) -> ManagedObject? {
+  private final func discardableObject(of error: any Error) -> ManagedObject? {
+    guard let error = error as? CoherenceError, error.code == .uniquenessViolated else { return nil }
     let refused = error.objectIDs.lazy.compactMap { self.storage.registry.object(for: $0) }
     return refused.first { object in
       object.pending?.kind == .inserted && (object as? any DiscardedOnCollision)?.isDiscardedOnCollision == true

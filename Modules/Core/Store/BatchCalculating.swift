@@ -10,7 +10,8 @@ public protocol BatchCalculating: BatchExecuting {
   ///   - values: The constant new value of each slot. The slots are of `query.entity`.
   ///   - arithmetic: The calculation of each further slot.
   /// - Returns: The identifiers of the changed records, or `nil`, with nothing changed, when the store cannot translate
-  ///   the predicate exactly, or when a record takes unique values that another record has before or after the change.
+  ///   the predicate exactly or cannot execute the update at once, or when a record takes unique values that another
+  ///   record has before or after the change.
   /// - Throws: ``SlotArithmetic/overflow(at:of:)``, with nothing changed, when a record's value is out of the range of
   ///   a calculation.
   func batchUpdate(

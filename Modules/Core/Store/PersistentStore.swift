@@ -30,6 +30,7 @@ public protocol PersistentStore: AnyObject, Sendable {
   /// Reserves consecutive keys for new records of a hierarchy. A key is never returned twice, even if it stays unused.
   ///
   /// - Parameter root: The root of the hierarchy.
+  /// - Throws: ``ErrorCode/storeReadOnly``, and errors of the store.
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64>
 
   /// Applies a save in one transaction, durably: all of it, or nothing.

@@ -3,7 +3,8 @@ import Synchronization
 /// The identifier of a record, equal in all contexts of a coordinator.
 ///
 /// An identifier is temporary from insert until ``ManagedObjectContext/obtainPermanentIDs(for:)`` or a save gives the
-/// record a key in a store. A context still resolves its temporary identifiers afterwards.
+/// record a key in a store. A context still resolves its temporary identifiers afterwards, until it is reset. But a
+/// parent forgets those that only its children have returned, after many thousands of later inserts.
 ///
 /// An identifier is two plain words, copied without reference counting, because spaces live as long as the process. May
 /// be used on any thread.

@@ -10,7 +10,7 @@ extension Row {
   ///
   /// - Parameter values: The new value of each slot.
   package func revised(setting values: [Int: AttributeValue]) -> Row {
-    Row.make(id: id, entity: entity, version: version + 1) { writer in
+    Row.make(id: id, entity: entity, version: version &+ 1) { writer in
       for slot in 0..<count { writer.append(values[slot] ?? self[slot]) }
     }
   }

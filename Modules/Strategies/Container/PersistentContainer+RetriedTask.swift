@@ -89,8 +89,7 @@ private struct RetriedAttempt {
   /// The delay before the next attempt.
   func delay(after error: any Error) -> Duration {
     var generator = SystemRandomNumberGenerator()
-    let delay = policy.delay(afterAttempt: number, using: &generator)
-    return max(delay, RetryPolicy.advisedDelay(of: error, at: Date()) ?? .zero)
+    return policy.delay(afterAttempt: number, throwing: error, at: Date(), using: &generator)
   }
 
   mutating func next() { number += 1 }

@@ -12,7 +12,11 @@ open class BackgroundContext: ManagedObjectContext, @unchecked Sendable {
   /// Called when the last reference to the context is released, on the releasing thread. May be set from any thread.
   public final var deinitBlock: (@Sendable () -> Void)? {
     get { onDeinit.withLock { $0 } }
-    set { onDeinit.withLock { $0 = newValue } }
+    set {
+      // Released after the lock: the `deinit` of an object in the former closure may use this context.
+      let former = onDeinit.withLock { exchange(&$0, with: newValue) }
+      withExtendedLifetime(former) {}
+    }
   }
 
   /// Makes a context without a coordinator or parent, which a container or strategy sets.

@@ -24,7 +24,7 @@ enum Parcels {
   }
 }
 
-struct Corner: CompositeValue, Equatable {
+struct Corner: CompositeValue, Codable, Equatable {
   var x: Int32
   var y: Int64
 

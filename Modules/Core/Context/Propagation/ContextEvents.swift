@@ -17,8 +17,8 @@ public struct ObjectChanges: Sendable, Hashable {
 }
 
 extension Notification.Name {
-  /// Posted after a context saved, on the thread of the save. The object is the context; `userInfo` has the
-  /// ``ChangeSet``, see ``ManagedObjectContext/NotificationKey``.
+  /// Posted after a context saved, or changed records by a batch request or a claim, on the thread of that call. The
+  /// object is the context; `userInfo` has the ``ChangeSet``, see ``ManagedObjectContext/NotificationKey``.
   public static let managedObjectContextDidSave = Notification.Name("Coherence.ManagedObjectContext.DidSave")
   /// Posted in the context after its objects changed, by its own work or by saves of other writers: at the end of the
   /// outermost `perform`, at `processPendingChanges`, and before a save. The object is the context; `userInfo` has the
@@ -36,8 +36,9 @@ extension ManagedObjectContext {
     public static let objects = "objects"
   }
 
-  /// A new stream of the changes of each save of this context from now on. May be read on any thread; each stream is
-  /// for one reader. The stream ends with the context, and buffers changes without a bound until they are read.
+  /// A new stream of the changes of each save, batch request and claim of this context from now on. May be read on any
+  /// thread; each stream is for one reader. The stream ends with the context, and buffers changes without a bound until
+  /// they are read.
   public final var didSaveChanges: AsyncStream<ChangeSet> { events.saves.makeStream() }
 
   /// A new stream of the changes of the context's objects from now on, by identifier: one element for each

@@ -144,7 +144,11 @@ final class Inbox: Sendable {
   /// Removes the content, if there is any, and passes it to a block that applies it to the context. The block may call
   /// the method again.
   func applyAll(_ apply: (Content) -> Void) {
-    guard !isEmpty else { return }
+    if !isEmpty { applyContent(apply) }
+  }
+
+  /// As ``applyAll(_:)``, but calls the block also without any content.
+  func applyContent(_ apply: (Content) -> Void) {
     let wasApplying = isApplying.load(ordering: .relaxed)
     // Before the inbox is empty, so that no other thread finds both flags cleared.
     isApplying.store(true, ordering: .releasing)

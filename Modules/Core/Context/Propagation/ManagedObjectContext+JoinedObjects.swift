@@ -4,7 +4,7 @@
 extension ManagedObjectContext {
   /// Makes a former identifier of an inserted record lead to the record that it became.
   final func noteJoin(of former: ManagedObjectID, to id: ManagedObjectID) {
-    storage.noteIdentifier(id, of: former)
+    storage.withPending { storage.formerIDs.note(id, of: former, isExposed: true) }
   }
 
   /// Detaches the object of an inserted record that became another record, because the context has another object of

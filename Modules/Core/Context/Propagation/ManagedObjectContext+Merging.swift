@@ -211,6 +211,7 @@ extension ManagedObjectContext {
   private final func applyPermanentIDs(from list: [ChangeSet]) {
     let permanentIDs = list.reduce(into: [ManagedObjectID: ManagedObjectID]()) { $0.merge($1.permanentIDs) { $1 } }
     guard !permanentIDs.isEmpty else { return }
+    dropFormerIDs()
     let referring = replaceIdentifiers(permanentIDs)
     guard isParent else { return }
     var changes = ChangeSet()
@@ -231,10 +232,13 @@ extension ManagedObjectContext {
     guard !permanentIDs.isEmpty else { return [] }
     let isParent = isParent
     for (former, permanent) in permanentIDs {
+      let isExposed = !storage.exposedTemporaryIDs.isEmpty && storage.exposedTemporaryIDs.remove(former) != nil
       if let object = storage.registry.object(for: former) {
+        // The context had no object yet when the user got the identifier.
+        if isExposed { object.flags.insert(.temporaryIDExposed) }
         rename(object, to: permanent)
-      } else if isParent || !former.isTemporaryID || storage.exposedTemporaryIDs.remove(former) != nil {
-        storage.noteIdentifier(permanent, of: former)
+      } else if isParent || !former.isTemporaryID || isExposed {
+        storage.withPending { storage.formerIDs.note(permanent, of: former, isExposed: isExposed) }
       }
     }
     return replaceReferences(permanentIDs)
@@ -297,8 +301,9 @@ extension ManagedObjectContext {
     if let registered = storage.registry.object(for: id), registered !== object {
       return replace(object, by: registered)
     }
-    if isParent || !former.isTemporaryID || object.flags.contains(.temporaryIDExposed) {
-      storage.noteIdentifier(id, of: former)
+    let isExposed = object.flags.contains(.temporaryIDExposed)
+    if isParent || !former.isTemporaryID || isExposed {
+      storage.withPending { storage.formerIDs.note(id, of: former, isExposed: isExposed) }
     }
     if let record = object.pending, record.isTracked { storage.rename(record, to: id) }
     object.row = object.row?.renamed(to: id)

@@ -27,7 +27,9 @@ extension ManagedObjectContext {
   final func applyingPermanentIDs(of overflow: Inbox.Overflow) -> Inbox.Overflow {
     // The inbox has dropped identifiers above its bound. Only the parents' new identifiers concern objects of this
     // context, and the parents still have them.
-    let permanentIDs = ancestors.reduce(into: overflow.permanentIDs) { $0.merge($1.storage.replacedIDs) { $1 } }
+    let permanentIDs = ancestors.reduce(into: overflow.permanentIDs) { ids, ancestor in
+      ids.merge(ancestor.storage.withPending { ancestor.storage.formerIDs }.all) { $1 }
+    }
     replaceIdentifiers(permanentIDs)
     return Inbox.Overflow(permanentIDs: permanentIDs, deleted: overflow.deleted)
   }

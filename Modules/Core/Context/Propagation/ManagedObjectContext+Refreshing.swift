@@ -130,9 +130,9 @@ extension ManagedObjectContext {
   /// Refreshes every object from the stores. Clean objects become faults. Changed objects keep their changes, which no
   /// longer conflict with earlier saves of other writers.
   ///
-  /// Processes the inbox and clears ``reportedErrors``. The cost is one pass over the registered objects, and one read
-  /// of each store for the changed records. The next notification of changed objects reports that everything may have
-  /// changed.
+  /// Clears ``reportedErrors``, and processes the inbox unless a snapshot is pinned. The cost is one pass over the
+  /// registered objects, and one read of each store for the changed records. The next notification of changed objects
+  /// reports that everything may have changed.
   public final func refreshAll() {
     operating {
       if !lease.isPinned { processInbox() }

@@ -59,14 +59,25 @@ extension ManagedObjectContext {
     operating {
       // Changes in the inbox are newer than a pinned state. They stay, because objects read from the pinned state
       // afterwards still need them.
-      let waiting: Inbox.Content = lease.isPinned ? .nothing : inbox.removeAll()
-      lease.end()
-      storage.undo?.clear()
-      turningIntoFaults(storage.registry.all) { detachAll() }
-      passOn(waiting)
-      storage.touchEverything()
-      events.noteReset()
+      if lease.isPinned {
+        resetContent(passingOn: .nothing)
+      } else {
+        // A child that reads a record before it is dropped must read its newer row too.
+        inbox.applyContent { resetContent(passingOn: $0) }
+      }
     }
+  }
+
+  /// Drops all changes and detaches all objects.
+  ///
+  /// - Parameter waiting: The removed content of the inbox.
+  private final func resetContent(passingOn waiting: Inbox.Content) {
+    lease.end()
+    storage.undo?.clear()
+    turningIntoFaults(storage.registry.all) { detachAll() }
+    passOn(waiting)
+    storage.touchEverything()
+    events.noteReset()
   }
 
   private final func detachAll() {
@@ -80,7 +91,7 @@ extension ManagedObjectContext {
     storage.reports.removeAll()
     storage.missing = []
     // Children may save changes of records that they know by former identifiers.
-    if !isParent { storage.withPending { (storage.permanentIDs, storage.joinedIDs) = ([:], [:]) } }
+    if !isParent { storage.withPending { storage.formerIDs = FormerIdentifiers() } }
     storage.exposedTemporaryIDs = []
     for object in objects {
       object.flags.insert(.detached)

@@ -57,12 +57,9 @@ final class ContextStorage: @unchecked Sendable {
   var generations: [RelationshipDescription: Int] = [:]
   /// The part of the generation that all relationships share.
   var epoch = 0
-  /// The permanent identifiers by temporary identifiers that users or children know. Changed under the lock, like
-  /// `joinedIDs`, because children read both on their own threads.
-  var permanentIDs: [ManagedObjectID: ManagedObjectID] = [:]
-  /// The stored records that inserted records became in saves, by the permanent identifiers that the inserted records
-  /// had obtained before; see ``MergePolicy``.
-  var joinedIDs: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The present identifiers of records by former ones. Changed under the lock, because children read them on their own
+  /// threads.
+  var formerIDs = FormerIdentifiers()
   /// Whether the running work plans again after a save that loses a race, see
   /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
   var isPlanningAgain = false

@@ -68,7 +68,7 @@ extension PendingRecord {
     guard let base else { return overtaken }
     // The version is lower than the stored one, so that the store detects the conflict also if the base, which a parent
     // has edited, is as new as the stored row.
-    var overtaken = overtaken ?? OvertakenEdits(madeOn: min(base.version, stored.version - 1))
+    var overtaken = overtaken ?? OvertakenEdits(madeOn: min(base.version, stored.version &- 1))
     for slot in editedSlots where !isPosition(slot) && overtaken[slot] == nil {
       let seen = current(base[slot])
       if seen == stored[slot] { continue }

@@ -28,7 +28,12 @@
 /// To be used inside its context. Any other use ends the process with a sentence.
 public final class UndoHistory {
   /// The greatest number of groups to undo; `nil` for no limit. Beyond the limit the earliest group is removed.
-  public var groupLimit: Int? { didSet { trim() } }
+  public var groupLimit: Int? {
+    didSet {
+      check()
+      trim()
+    }
+  }
 
   /// The context of the history; `nil` before the history is set, and after another history replaced it.
   weak var context: ManagedObjectContext?
@@ -59,7 +64,7 @@ public final class UndoHistory {
     return !undoGroups.isEmpty || !current.isEmpty
   }
 
-  /// Whether the history has an undone change to redo. A new change removes all undone changes.
+  /// Whether the history has an undone change to redo. A newly recorded change removes all undone changes.
   public var canRedo: Bool {
     check()
     return !redoGroups.isEmpty
@@ -79,19 +84,29 @@ public final class UndoHistory {
 
   /// Reverts the last group of changes. Does nothing without a group. Reads the records of unloaded objects.
   ///
-  /// - Throws: ``ErrorCode/illegalState`` in an open group and without a context; errors of the store. The context and
-  ///   the history are as before then.
-  public func undo() throws { try revert(\.undoGroups, addingTo: \.redoGroups) }
+  /// - Throws: ``ErrorCode/illegalState`` in an open group and without a context; errors of the store. The context is as
+  ///   before then, and the history has the same changes to undo and redo. The group of the present changes may have
+  ///   ended nevertheless, so that later changes begin another group.
+  public func undo() throws {
+    // The rules of a delete in a detached store wait. They are changes of the group that this undo reverts.
+    try revert(\.undoGroups, addingTo: \.redoGroups) { try $0.applyReadableDeleteRules() }
+  }
 
   /// Restores the changes of the last undo. Does nothing without an undo.
   ///
   /// - Throws: As ``undo()``.
-  public func redo() throws { try revert(\.redoGroups, addingTo: \.undoGroups) }
+  public func redo() throws {
+    try revert(\.redoGroups, addingTo: \.undoGroups) { try $0.applyPendingDeleteRules() }
+  }
 
   private typealias Stack = ReferenceWritableKeyPath<UndoHistory, [UndoGroup]>
 
   /// Reverts the last group of a stack, and adds the group of the reverting changes to the opposite stack.
-  private func revert(_ stack: Stack, addingTo opposite: Stack) throws {
+  ///
+  /// - Parameter completeGroup: Applies the delete rules of the present group.
+  private func revert(
+    _ stack: Stack, addingTo opposite: Stack, completeGroup: (ManagedObjectContext) throws -> Void
+  ) throws {
     guard let context else {
       throw CoherenceError(
         .illegalState, "The undo history has no context; set it as the `undoHistory` of a context first.")
@@ -102,7 +117,7 @@ public final class UndoHistory {
           .illegalState, "A group of the undo history is open, or an undo runs; call `endGroup` before an undo or redo."
         )
       }
-      try context.applyPendingDeleteRules()
+      try completeGroup(context)
       closeGroup()
       guard let group = self[keyPath: stack].popLast() else { return }
       isReverting = true
@@ -171,6 +186,7 @@ public final class UndoHistory {
   /// Runs a block whose changes are not recorded. The block should not change properties with recorded changes: an undo
   /// restores the values from before its group, and so reverts the block's changes of these properties too.
   public func withoutRecording<T>(_ body: () throws -> T) rethrows -> T {
+    check()
     pauses += 1
     updateRecording()
     defer {

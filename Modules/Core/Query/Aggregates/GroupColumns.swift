@@ -21,6 +21,8 @@ struct GroupColumns {
     let storage: StorageType
     /// The root of the hierarchy of the objects, for a column of objects; `nil` for other columns.
     let root: EntityDescription?
+    /// Whether the texts of the column are those of URLs.
+    let storesURLs: Bool
     /// The column as the request names it, for error sentences.
     let label: String
   }
@@ -64,7 +66,8 @@ struct GroupColumns {
       indices[.key(resolved)] = columns.count
       columns.append(
         Column(
-          source: .key(self.keys.count), storage: storage, root: resolved.referencedRoot, label: path.description))
+          source: .key(self.keys.count), storage: storage, root: resolved.referencedRoot,
+          storesURLs: resolved.storesURLs, label: path.description))
       self.keys.append(path)
       readPaths.append(resolved)
     }
@@ -122,7 +125,9 @@ struct GroupColumns {
       function == .average
       ? .average(sum: aggregate(.sum, operand, operandPath), count: aggregate(.count, operand, operandPath))
       : .aggregate(aggregate(function, operand, operandPath))
-    return Column(source: source, storage: storage ?? .int64, root: nil, label: path.description)
+    return Column(
+      source: source, storage: storage ?? .int64, root: nil, storesURLs: operand?.storesURLs ?? false,
+      label: path.description)
   }
 
   /// Returns the index of an aggregate, which is added unless it exists.

@@ -12,7 +12,9 @@ extension ManagedObjectContext {
   public final var faultPolicy: FaultPolicy {
     get { settings.withLock { $0.faultPolicy } }
     set {
-      settings.withLock { $0.faultPolicy = newValue }
+      // Released after the lock: the `deinit` of an object in the former closure may use this context.
+      let former = settings.withLock { exchange(&$0.faultPolicy, with: newValue) }
+      withExtendedLifetime(former) {}
       if case .report = newValue { storage.countsFaults.store(true, ordering: .relaxed) }
     }
   }
@@ -35,7 +37,7 @@ extension ManagedObjectContext {
     FaultRecorder.current?.note(subject, in: unit)
     guard case .report(let limit, let report) = faultPolicy else { return }
     if storage.faults.unit != unit.number { storage.faults = (unit.number, FaultCounts()) }
-    if storage.faults.counts.note(subject) == limit + 1,
+    if storage.faults.counts.note(subject) - 1 == limit,
       let repetition = storage.faults.counts.repetition(of: subject, beyond: limit)
     {
       report(repetition)

@@ -144,12 +144,12 @@ final class StreamReader: @unchecked Sendable {
   /// show its records twice, as unsaved and as saved ones: then the fetch begins again.
   private func begin() async throws {
     for _ in 0..<Self.greatestAttemptCount {
-      let permanentIDs = try await context.perform { context in
+      let formerIDs = try await context.perform { context in
         try context.refusePinnedStream()
-        return try context.preparingRead { context.storage.permanentIDs }
+        return try context.preparingRead { context.storage.formerIDs }
       }
       let number = saveNumbers
-      let temporaryIDs = try await streamContext.perform { try self.open(permanentIDs) }
+      let temporaryIDs = try await streamContext.perform { try self.open(formerIDs) }
       guard let temporaryIDs else { return }
       if !temporaryIDs.isEmpty {
         try await context.perform { context in for id in temporaryIDs { context.exposeTemporaryID(id) } }
@@ -177,11 +177,11 @@ final class StreamReader: @unchecked Sendable {
   /// Begins the fetch in the private context.
   ///
   /// - Returns: The temporary identifiers that the stream shows; `nil` when no unsaved record takes part.
-  private func open(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) throws -> Set<ManagedObjectID>? {
+  private func open(_ formerIDs: FormerIdentifiers) throws -> Set<ManagedObjectID>? {
     // Another block has ended the stream.
     guard case .new = state else { return nil }
     let storage = streamContext.storage
-    storage.withPending { storage.permanentIDs = permanentIDs }
+    storage.withPending { storage.formerIDs = formerIDs }
     if observation == nil { observation = context.persistentStoreCoordinator?.observer?.began(operation) }
     let fetch = try streamContext.inOneState { try StreamedFetch(try plan(streamContext), in: streamContext) }
     state = .open(fetch)

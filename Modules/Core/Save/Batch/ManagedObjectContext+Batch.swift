@@ -6,7 +6,8 @@ extension ManagedObjectContext {
   /// ``BatchCalculating`` store also adds a constant to an integer, subtracts it, or multiplies by it. Core reads and
   /// saves the records for any other store or calculation, when a ``SaveParticipant`` observes the records, and when a
   /// ``RelationshipDerivation`` depends on a changed attribute. Concurrent calculations never lose each other's result,
-  /// and report no conflict. To be called inside the context.
+  /// and report no conflict. A store that only reads is left out if it has none of the records. To be called inside the
+  /// context.
   ///
   /// - Returns: The identifiers of the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``,
@@ -20,11 +21,12 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
+      let stores = try batchStores(of: query)
       return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
         var changes = ChangeSet()
         var added = ParticipantRecords()
-        let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
+        let outcomes = BatchOutcomes(in: stores) { store in
           var fallback = BatchFallback(self, store, recording)
           let isDirect = recording == nil && !concernsDerivations(entity, query, slots: assignments.changedSlots)
           let ids = isDirect ? try assignments.execute(query, in: store) : nil
@@ -47,8 +49,8 @@ extension ManagedObjectContext {
 
   /// Deletes records in the store without making objects of them, clears references to them, and removes their objects
   /// from this context, its parents and its followers. Delete rules are not applied. Unsaved changes are ignored. One
-  /// transaction for each store; a ``BatchExecuting`` store deletes the records without a read by Core. To be called
-  /// inside the context.
+  /// transaction for each store; a ``BatchExecuting`` store deletes the records without a read by Core. A store that
+  /// only reads is left out if it has none of the records. To be called inside the context.
   ///
   /// - Returns: The identifiers of the deleted records.
   /// - Throws: As ``execute(_:)-(BatchUpdateRequest)``.
@@ -57,11 +59,12 @@ extension ManagedObjectContext {
     try writing {
       let entity = try model().entity(named: request.entityName)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
+      let stores = try batchStores(of: query)
       return try batch { committed in
         let recording = try recording { $0.isNeeded(toDelete: entity, request.includesSubentities) }
         var changes = ChangeSet()
         var added = ParticipantRecords()
-        let outcomes = BatchOutcomes(in: try coordinator().stores(holding: entity)) { store in
+        let outcomes = BatchOutcomes(in: stores) { store in
           var fallback = BatchFallback(self, store, recording)
           let isDirect = recording == nil && !concernsDerivations(entity, query, slots: nil)
           let batch = isDirect ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
@@ -82,6 +85,17 @@ extension ManagedObjectContext {
         }
         return changes.deleted
       }
+    }
+  }
+
+  /// The stores of a batch request: the stores with the entity, except for stores that only read and have none of the
+  /// records. Such a store would refuse the request, and so keep the records of the other stores from their change.
+  final func batchStores(of query: StoreQuery) throws -> [any PersistentStore] {
+    var first = query
+    first.limit = 1
+    return try coordinator().stores(holding: query.entity).filter { store in
+      guard store.environment.isReadOnly else { return true }
+      return try !firstRows(of: first, in: store).isEmpty
     }
   }
 

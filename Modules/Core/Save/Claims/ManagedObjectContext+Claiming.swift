@@ -123,7 +123,7 @@ extension ManagedObjectContext {
   private final func claimQuery<Result>(
     _ request: FetchRequest<Result>, _ limit: Int, of entity: EntityDescription
   ) throws -> StoreQuery {
-    guard limit >= 0, request.fetchOffset == 0 else {
+    guard limit >= 0, request.fetchLimit ?? 0 >= 0, request.fetchOffset == 0 else {
       throw CoherenceError(
         .invalidFetchRequest,
         "A claim of '\(entity.name)' has a negative limit or an offset; claim the first records of the order.")

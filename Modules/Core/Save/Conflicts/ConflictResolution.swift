@@ -73,6 +73,12 @@ struct ConflictResolution {
         continue
       }
       noteOwners(of: change, storeRow)
+      // A change of members alone edits no value: the row was written for derived values only, which the next attempt
+      // derives from the other writer's row.
+      if change.kind == .updated, !change.isWritten, change.join == nil, storeRow != nil {
+        resolved.append(change)
+        continue
+      }
       let conflict = Conflict(
         objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change, permanentIDs))
@@ -145,6 +151,7 @@ struct ConflictResolution {
     let gatherer = LinkGatherer(
       store: store, context: context, members: lists.members, permanentIDs: permanentIDs)
     unit.links = try context.readingLatest { try gatherer.links(of: unit, without: discarded) }
+    for change in changes where change.isWritten { try RecordChange.checkVersion(of: change.base) }
     self.unit = unit
   }
 

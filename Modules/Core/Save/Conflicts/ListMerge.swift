@@ -87,6 +87,8 @@ struct ListMerge {
     let last = stored.reduce(0 as Int64) { last, member in
       if case .at(let position) = member { max(last, position) } else { last }
     }
-    return ListPositions.range(atVersion: 0).lowerBound..<last + Int64(stored.count) + 1
+    let range = ListPositions.range(atVersion: .max)
+    // Another program may have written a position with too little room behind it.
+    return range.lowerBound..<min(last, range.upperBound - Int64(stored.count) - 1) + Int64(stored.count) + 1
   }
 }

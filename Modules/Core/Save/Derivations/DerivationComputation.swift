@@ -32,13 +32,13 @@ struct DerivationComputation {
         // An owner of a subentity may have values from several updates.
         let earlier = written[owner.id]
         let values = try update.values(of: owner, in: overlay)
-        let row = (earlier?.row ?? owner).setting(values, version: owner.version + 1)
+        let row = (earlier?.row ?? owner).setting(values, version: owner.version &+ 1)
         let slots = earlier.map { $0.slots.union(update.slots) } ?? update.slots
         written[owner.id] = Written(row: row, slots: slots, stored: owner)
       }
     }
     for row in overlay.sources where written[row.id] == nil {
-      written[row.id] = Written(row: row.setting([:], version: row.version + 1), slots: SlotSet(), stored: row)
+      written[row.id] = Written(row: row.setting([:], version: row.version &+ 1), slots: SlotSet(), stored: row)
     }
   }
 }

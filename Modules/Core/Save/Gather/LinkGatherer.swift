@@ -109,7 +109,7 @@ struct LinkGatherer {
       change.kind == .inserted ? [:] : try storedPositions(of: change.id.key, relationship, table, isForward)
     let present = ids.map { stored[$0.key] ?? .new }
     let positions = ListPositions.arranged(
-      present, in: ListPositions.range(atVersion: (change.base?.version ?? 0) + (change.isWritten ? 1 : 0)))
+      present, in: ListPositions.range(atVersion: (change.base?.version ?? 0) &+ (change.isWritten ? 1 : 0)))
     for (index, id) in ids.enumerated() where present[index].differs(from: positions[index]) {
       try add(id, at: positions[index], of: change, table, isForward)
     }

@@ -76,6 +76,7 @@ struct UnitGatherer {
   /// The change of a record, with the row to write.
   ///
   /// - Parameter stored: The stored row below a parent's unsaved edits, which stay out of the save.
+  /// - Throws: ``ErrorCode/storeCorrupt`` for a record without a next version; ``ErrorCode/danglingReference``.
   private func change(_ record: PendingRecord, id: ManagedObjectID, stored: StoredBase?) throws -> RecordChange {
     guard record.isWritten else {
       guard let stored else { return RecordChange(record) }
@@ -83,6 +84,7 @@ struct UnitGatherer {
         record, kind: record.kind, base: stored.row, row: nil, changed: record.changed,
         baseVersion: stored.version(for: record), overtaken: stored.overtaken)
     }
+    try RecordChange.checkVersion(of: stored?.row ?? record.base)
     guard let stored else {
       storage.withPending { record.seal(as: id, version: RecordChange.version(after: record.base)) }
       guard record.entity.hasReferences else { return RecordChange(record) }

@@ -8,6 +8,7 @@ extension PersistentStoreCoordinator {
   /// A save without observed changes costs a comparison for each changed record at most, and the read of one word when
   /// the coordinator has no participant.
   public final func addSaveParticipant(_ participant: any SaveParticipant) {
+    guard !participants.contains(participant) else { return }
     var isObserved = [Bool](repeating: false, count: managedObjectModel.entities.count)
     for entity in managedObjectModel.entities { isObserved[entity.position] = participant.observes(entity) }
     participants.add(EntityObservers.Observer(object: participant, isObserved: isObserved))

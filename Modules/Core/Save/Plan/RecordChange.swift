@@ -159,15 +159,29 @@ struct RecordChange {
   /// The version of the row that a save of the change writes.
   private var writtenVersion: Int64 { (isWritten ? row?.version : nil) ?? Self.version(after: base) }
 
-  /// The version of the row to write.
-  static func version(after base: Row?) -> Int64 { (base?.version ?? 0) + 1 }
+  /// The version of the row to write. A save refuses a base without a next version, see ``checkVersion(of:)``.
+  static func version(after base: Row?) -> Int64 { (base?.version ?? 0) &+ 1 }
+
+  /// Throws for a base with the greatest version, which only another program can have written: caches and contexts
+  /// would take every later row of the record for an older one.
+  static func checkVersion(of base: Row?) throws(CoherenceError) {
+    guard let base, base.version == .max else { return }
+    var error = CoherenceError(
+      .storeCorrupt,
+      "A record of '\(base.entity.name)' has the greatest possible version, so that it cannot be changed; another "
+        + "program has written the version and must lower it.")
+    error.objectIDs = [base.id]
+    throw error
+  }
 
   /// The version of a deleted record that a save restores.
   ///
   /// Other writers may have saved versions after the base before the delete, and contexts may still have rows of them. An
   /// equal version of other values would be taken for such a row.
   static func version(restoring base: Row) -> Int64 {
-    max(base.version, base.id.space.rows.row(base.key)?.version ?? 0) + restoringDistance
+    let greatest = max(base.version, base.id.space.rows.row(base.key)?.version ?? 0)
+    let (version, overflows) = greatest.addingReportingOverflow(restoringDistance)
+    return overflows ? .max : version
   }
 
   /// More versions than other writers save between the base of an edit and the delete of its record. Much less than the

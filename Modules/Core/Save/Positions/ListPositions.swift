@@ -13,9 +13,9 @@ enum ListPositions {
   static let spacing: Int64 = 1 << 16
 
   /// The first position behind all members of a list at a version of its owner; `nil` for an owner without a version, and
-  /// for a version whose positions would overflow.
+  /// for a version whose positions would overflow. Another program may have written such a version.
   static func first(behindVersion version: Int64?) -> Int64? {
-    guard let version, version < 1 << 30 else { return nil }
+    guard let version, (0..<1 << 30).contains(version) else { return nil }
     return (version + 1) * span
   }
 

@@ -20,7 +20,7 @@ extension ManagedObjectContext {
           try append(changes.added, at: slot, from: first)
           owner.loadedList(of: relationship)?.arranged = nil
         } else {
-          let range = ListPositions.range(atVersion: (version ?? 0) + 1)
+          let range = ListPositions.range(atVersion: (version ?? 0) &+ 1)
           arrangements.append(try arrangement(of: relationship, owner, column, in: range))
         }
       }

@@ -84,8 +84,9 @@ extension ManagedObjectContext {
         guard object.recordID != change.id else { continue }
         let former = object.recordID
         moves.append(ObjectRegistry.Move(object, to: change.id))
-        if isParent || object.flags.contains(.temporaryIDExposed) {
-          storage.noteIdentifier(change.id, of: former)
+        let isExposed = object.flags.contains(.temporaryIDExposed)
+        if isParent || isExposed {
+          storage.withPending { storage.formerIDs.note(change.id, of: former, isExposed: isExposed) }
           changes.permanentIDs[former] = change.id
         }
       }

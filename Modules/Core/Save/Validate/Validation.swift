@@ -257,15 +257,15 @@ extension ValidationRule {
     }
   }
 
-  /// The compiled patterns of the rules, by their texts.
-  private static let patterns = Mutex<[String: TextPattern]>([:])
+  /// The compiled patterns of the rules, by their texts. Stored texts are compared by their bytes, as patterns are.
+  private static let patterns = Mutex<[AttributeValue: TextPattern]>([:])
 
   private static func matches(_ value: AttributeValue, _ pattern: String) throws -> Bool {
     guard case .string(let text) = value else { return true }
     let compiled = try patterns.withLock { compiledPatterns in
-      if let textPattern = compiledPatterns[pattern] { return textPattern }
+      if let textPattern = compiledPatterns[.string(pattern)] { return textPattern }
       let textPattern = try TextPattern(pattern, [])
-      compiledPatterns[pattern] = textPattern
+      compiledPatterns[.string(pattern)] = textPattern
       return textPattern
     }
     return try compiled.matches(text)

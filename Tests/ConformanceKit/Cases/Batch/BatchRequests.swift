@@ -150,6 +150,18 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.execute(BatchDeleteRequest(entityName: "Artist")).count, 4) }
       try stack.read { try expectEqual(try $0.names("Performer"), ["Abba", "Can"]) }
     }
+    Case("a batch request leaves out a store that only reads and has none of the records") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      try stack.reopen(options: [StoreOption.readOnly: true])
+      try stack.read { context in
+        let missing = equal("year", 2)
+        try expectEqual(try context.execute(BatchDeleteRequest(entityName: "Album", predicate: missing)), [])
+        let update = BatchUpdateRequest(entityName: "Album", predicate: missing, values: ["year": 3])
+        try expectEqual(try context.execute(update), [])
+        _ = try expectThrows(.storeReadOnly) { try context.execute(BatchDeleteRequest(entityName: "Album")) }
+        try expectEqual(try context.number(of: "Album"), 1)
+      }
+    }
   }
 
   @CasesBuilder private static var refusals: [Case] {

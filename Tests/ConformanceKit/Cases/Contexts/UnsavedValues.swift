@@ -47,6 +47,26 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Album", where: equal("title", "1")).objectID, albums[2].objectID)
       }
     }
+    withAndWithoutOptionalParts("counts beside up to 502 unsaved changes have the unsaved values") { stack in
+      try stack.write { context in
+        for number in 0..<510 { try context.make("Album", ["title": "\(number)", "year": 0]) }
+      }
+      try stack.read { context in
+        for (index, album) in try context.all("Album").prefix(502).enumerated() {
+          if index.isMultiple(of: 5) { context.delete(album) } else { try album.setValue(1, for: "year") }
+          let changed = index + 1
+          // A store leaves out at most 500 records in a count.
+          guard changed == 1 || changed >= 499 else { continue }
+          let deleted = index / 5 + 1
+          try expectEqual(try context.number(of: "Album"), 510 - deleted)
+          try expectEqual(try context.number(of: "Album", where: equal("year", 0)), 510 - changed)
+          try expectEqual(try context.number(of: "Album", where: equal("year", 1)), changed - deleted)
+          var request = FetchRequest<ManagedObject>(entityName: "Album")
+          (request.fetchOffset, request.fetchLimit) = (400, 200)
+          try expectEqual(try context.count(for: request), 110 - deleted)
+        }
+      }
+    }
     Case("a fetch by value returns the same records as a filter over all records, after any change") { stack in
       for seed in 1...3 as ClosedRange<UInt64> {
         try stack.write { context in

@@ -13,6 +13,8 @@ extension ConformanceSubject {
       let root = try stack.model.entity(named: "Genre")
       let reader = try store.makeReader()
       _ = try reader.rows([1], of: root)
+      // A store may reserve more keys than it hands out, and a closed one keeps them to itself.
+      _ = try store.allocateKeys(1, for: root)
       store.close()
       store.close()
       try expectThrows(.storeDetached) { try reader.rows([1], of: root) }
@@ -28,7 +30,9 @@ extension ConformanceSubject {
         try expectEqual(try genre.label, "Jazz")
         try genre.setValue("Pop", for: "name")
         try expectThrows(.storeReadOnly) { try context.save() }
+        try expectThrows(.storeReadOnly) { try context.obtainPermanentIDs(for: [context.make("Genre")]) }
       }
+      try expectThrows(.storeReadOnly) { try stack.store.setUserInfo(["key": "value"]) }
       try stack.reopen()
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
     }

@@ -189,6 +189,21 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("an attribute's conversion is called for each of 499, 500 and 501 records") { stack in
+      let changed = try isbn(.int64, optional: false, digits)
+      for count in [499, 500, 501] {
+        try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+        try stack.write { context in
+          for number in 0..<count { try context.make("Book", ["title": "\(number)", "isbn": "\(number * 3)"]) }
+        }
+        try stack.reopen(model: changed)
+        try stack.read { context in
+          let numbers = try context.all("Book").map { try $0.value(for: "isbn") }
+          try expectEqual(numbers.count, count)
+          try expectEqual(Set(numbers), Set((0..<count).map { AttributeValue.int(Int64($0 * 3)) }))
+        }
+      }
+    }
     Case("a conversion that throws or returns a wrong type leaves the store unchanged") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)

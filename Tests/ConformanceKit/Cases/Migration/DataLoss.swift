@@ -160,6 +160,12 @@ extension ConformanceSubject {
       try stack.write { try $0.one("Book").setObject(try $0.one("Author"), for: "author") }
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("Author").labels(of: "books"), ["A"]) }
+      // The store has dropped its place for the links of the to-many form, and makes it again.
+      try stack.write { try $0.one("Book").setObject(nil, for: "author") }
+      try stack.reopen(model: changed)
+      try stack.write { try $0.one("Book").setObjects([try $0.one("Author")], for: "author") }
+      try stack.reopen()
+      try stack.read { try expectEqual(try $0.one("Author").labels(of: "books"), ["A"]) }
     }
     Case("an attribute without values may have another type") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)

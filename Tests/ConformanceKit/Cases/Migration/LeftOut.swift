@@ -7,6 +7,8 @@ extension ConformanceSubject {
     entitiesLeftOut
     deletesUnderReferences
     rules
+    constraintsOfNewestModel
+    defaultsOfNewestModel
     severalModels
     parts
   }

@@ -263,6 +263,26 @@ extension ConformanceSubject {
       try stack.write { try $0.make("Book", ["title": "copy", "isbn": "0"]) }
       try stack.read { try expectEqual(try $0.number(of: "Book", where: equal("isbn", "0")), 2) }
     }
+    Case("the references of an entity with the name of an alias are checked from then on") { stack in
+      func model(_ rule: DeleteRule) throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+          Entity("t") {
+            Attribute("name", .string)
+            Relationship("parent", toOne: "Parent", inverse: "children")
+          }
+          Entity("Parent") {
+            Attribute("name", .string)
+            Relationship("children", toMany: "t", inverse: "parent", deleteRule: rule)
+          }
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: try model(.noAction))
+      try stack.write { context in
+        try context.make("t", ["name": "a"]).setObject(try context.make("Parent", ["name": "p"]), for: "parent")
+      }
+      try stack.reopen(model: try model(.nullify))
+      try stack.read { try expectEqual(try $0.one("t").object(for: "parent")?.label, "p") }
+    }
     Case("a store migrates through several models in turn") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)

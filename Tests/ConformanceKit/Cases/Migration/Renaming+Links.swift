@@ -60,6 +60,27 @@ extension ConformanceSubject {
       try stack.reopen(model: second)
       try stack.read { try expectEqual(try person("A", $0).labels(of: "follows"), ["B", "C"]) }
     }
+    Case("links of a left-out relationship are not those of a new relationship with a part of its hyphenated name") {
+      stack in
+      func model(_ relationship: String) throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+          Entity("Person") {
+            Attribute("name", .string)
+            Relationship(relationship, toMany: "Person", inverse: nil)
+          }
+        }
+      }
+      let first = try model("old-friends")
+      try stack.reopen(at: try stack.makeLocation(), model: first)
+      try stack.write { context in
+        let people = try ["A", "B"].map { try context.make("Person", ["name": $0]) }
+        try people[0].setObjects([people[1]], for: "old-friends")
+      }
+      try stack.reopen(model: try model("new-friends"))
+      try stack.read { try expectEqual(try person("A", $0).labels(of: "new-friends"), []) }
+      try stack.reopen(model: first)
+      try stack.read { try expectEqual(try person("A", $0).labels(of: "old-friends"), ["B"]) }
+    }
     Case("links whose inverse a model leaves out are refused with their number") { stack in
       let (original, error) = try refusal(stack) {
         Library.replace("tags", in: &$0.book, by: Relationship("tags", toMany: "Tag", inverse: nil))

@@ -42,6 +42,33 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var counts: [Case] {
+    both("members that moved to another owner are not counted, up to 502 of them") { stack in
+      try stack.write { context in
+        let artists = try ["Miles", "nina"].map { try context.make("Artist", ["name": $0]) }
+        let genre = try context.make("Genre", ["name": "genre"])
+        for number in 0..<510 {
+          let album = try context.make("Album", ["title": "\(number)"])
+          try album.setObject(artists[0], for: "artist")
+          try album.setObjects([genre], for: "genres")
+        }
+      }
+      try stack.read { context in
+        let former = try unwrap(try context.one("Artist", where: equal("name", "Miles")) as? Artist)
+        let present = try unwrap(try context.one("Artist", where: equal("name", "nina")) as? Artist)
+        let genre = try unwrap(try context.one("Genre") as? Genre)
+        let albums = try unwrap(try context.all("Album") as? [Album])
+        for index in 0..<502 {
+          try albums[index].setObject(present, for: "artist")
+          try albums[index].setObjects([], for: "genres")
+          // Beyond 500 changes, the list is loaded.
+          guard index >= 498 else { continue }
+          try expectEqual([former.albums.count, genre.albums.count], [509 - index, 509 - index])
+          try expectEqual(present.albums.count, index + 1)
+          try expect(!former.albums.contains(albums[index]) && former.albums.contains(albums[509]), "the moved albums")
+          try expect(!genre.albums.contains(albums[index]) && genre.albums.contains(albums[509]), "the other albums")
+        }
+      }
+    }
     both("a collection counts its members with the context's unsaved changes") { stack in
       try fill(stack)
       try stack.read { context in
@@ -286,6 +313,36 @@ extension ConformanceSubject {
             albums.request, count: albums.count, isEmpty: albums.isEmpty, first: albums.first, key: "year", limit: 97)
           try glance.check(against: tracks.map { $0 }, "tracks of seed \(seed)")
           try other.check(against: albums.map { $0 }, "albums of seed \(seed)")
+        }
+      }
+    }
+    both("a condition on members without an inverse sees the unsaved changes of their list") { stack in
+      try stack.write { context in
+        let tracks = try (0..<5).map { try context.make("Track", ["title": "\($0)", "length": $0]) }
+        let list = try context.make("Playlist", ["name": "list"])
+        try list.setObjects(Array(tracks.dropLast().reversed()), for: "entries")
+        try list.setObjects(Array(tracks.dropLast()), for: "favourites")
+      }
+      let parent = stack.context()
+      try parent.performAndWait {
+        let list = try parent.one("Playlist")
+        let removed = try unwrap(try parent.one("Track", where: equal("title", "2")) as? Track)
+        let added = try unwrap(try parent.one("Track", where: equal("title", "4")) as? Track)
+        list[OrderedToManyKey<Track>("entries")].remove(removed)
+        list[OrderedToManyKey<Track>("entries")].append(added)
+        list[ToManyKey<Track>("favourites")].remove(removed)
+        list[ToManyKey<Track>("favourites")].insert(added)
+        // The tracks have no unsaved changes: the playlist alone has the changes of its lists.
+        let child = ManagedObjectContext(parent: parent)
+        for context in [parent, child] {
+          try context.performAndWait {
+            let list = try context.one("Playlist")
+            let entries = list[OrderedToManyKey<Track>("entries")].request.filter(compare("length", .greater, 0))
+            let favourites = list[ToManyKey<Track>("favourites")].request.filter(compare("length", .greater, 0))
+            try expectEqual(try entries.fetch().map(\.title), ["3", "1", "4"])
+            try expectEqual(try favourites.fetch().map(\.title), ["1", "3", "4"])
+            try expectEqual([try entries.count(), try favourites.count()], [3, 3])
+          }
         }
       }
     }

@@ -73,6 +73,18 @@ extension ConformanceSubject {
     finds("like takes an escaped star as it is", "Genre", compare("name", .like, "Jazz\\*"), [])
     finds("like takes SQL's wildcards as they are", "Album", compare("title", .like, "100%*_"), ["100% Pure_"])
     finds("like takes SQL's wildcards as no wildcards", "Genre", compare("name", .like, "J%"), [])
+    Case("like tells noncharacters from the replacement character", model: Samples.model) { stack in
+      let texts = ["a\u{FFFD}", "a\u{FFFE}", "a\u{FFFF}"]
+      try stack.write { context in
+        for text in texts { try context.make("Sample", ["name": text, "string": text]) }
+      }
+      try stack.read { context in
+        for text in texts {
+          try expectEqual(try context.names("Sample", where: compare("string", .like, text + "*")), [text])
+        }
+        try expectEqual(try context.number(of: "Sample", where: compare("string", .like, "a?")), 3)
+      }
+    }
     finds("like without case", "Genre", compare("name", .like, "j*Z", .caseInsensitive), ["Jazz"])
     finds(
       "matches compares the whole text", "Album", compare("title", .matches, "[A-Z][a-z]+"),

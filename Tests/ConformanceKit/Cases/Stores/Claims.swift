@@ -183,7 +183,10 @@ extension ConformanceSubject {
       try stack.read { context in
         var skipping = free
         skipping.fetchOffset = 1
+        var negative = free
+        negative.fetchLimit = -1
         try expectThrows(.invalidFetchRequest) { try context.claim(free, limit: -1, set: ["isLive": true]) }
+        try expectThrows(.invalidFetchRequest) { try context.claim(negative, limit: 1, set: ["isLive": true]) }
         try expectThrows(.invalidFetchRequest) { try context.claim(skipping, limit: 1, set: ["isLive": true]) }
         try expectThrows(.invalidFetchRequest) { try context.claim(free, limit: 1, set: [:]) }
         try expectThrows(.wrongType) { try context.claim(free, limit: 1, set: ["artist": "A"]) }

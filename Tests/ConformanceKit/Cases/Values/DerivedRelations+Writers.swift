@@ -117,6 +117,34 @@ extension ConformanceSubject {
         try checkDerived(stack)
       }
     }
+    Case("a value that Core derives while another writer changes its source is derived again", model: sourceModel) {
+      stack in
+      let interposition = try stack.interpose()
+      try stack.write { context in
+        try context.make("Note")
+        try context.make("Topic", ["name": "old"])
+        try context.make("Mark", ["points": 1])
+      }
+      interposition.beforeSave { _ in
+        interposition.beforeSave(nil)
+        // The save has derived its values already, and the other writer finds no note with the topic or the mark.
+        try stack.write { context in
+          try context.one("Topic").setValue("new", for: "name")
+          try context.one("Mark").setValue(5, for: "points")
+        }
+      }
+      try stack.write { context in
+        let note = try context.one("Note")
+        try note.setObject(try context.one("Topic"), for: "topic")
+        try note.setObjects([try context.one("Mark")], for: "marks")
+      }
+      try stack.reopen()
+      try stack.read { context in
+        let note = try context.one("Note")
+        try expectValue(note, "topicName", "new")
+        try expectValue(note, "points", 5)
+      }
+    }
     deriving("writers that add members to one owner at the same time count the members of all") { stack in
       try fill(stack)
       let coordinators = [stack.coordinator] + (try (1...2).map { _ in try stack.anotherCoordinator() })
@@ -168,6 +196,24 @@ extension ConformanceSubject {
       }
       try stack.reopen()
       try checkDerived(stack)
+    }
+  }
+
+  /// Records without derived values of their own, from which notes derive values by a path and by links.
+  private static let sourceModel = soundModel {
+    Entity("Note") {
+      Attribute("topicName", .string, derived: .path("topic.name"))
+      Attribute("points", .int64, derived: .sum("marks.points"))
+      Relationship("topic", toOne: "Topic", inverse: "notes")
+      Relationship("marks", toMany: "Mark", inverse: "notes")
+    }
+    Entity("Topic") {
+      Attribute("name", .string)
+      Relationship("notes", toMany: "Note", inverse: "topic")
+    }
+    Entity("Mark") {
+      Attribute("points", .int64)
+      Relationship("notes", toMany: "Note", inverse: "marks")
     }
   }
 }

@@ -9,6 +9,7 @@ extension ConformanceSubject {
     derivedLinks
     derivedRules
     derivedUses
+    derivedSums
     derivedRelationBatches
     derivedWriters
     derivedAtRandom

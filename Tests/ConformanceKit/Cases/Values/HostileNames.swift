@@ -18,7 +18,10 @@ extension ConformanceSubject {
     named("a line end", "a\nb")
     named("digits", "123")
     named("marks of the framework", "$id")
+    named("the alias of a table", "t")
+    named("the given row of an upsert", "excluded")
     similar
+    upserts
     configurations
   }
 
@@ -90,6 +93,25 @@ extension ConformanceSubject {
           try coordinator.remove(store)
         }
       }
+    }
+  }
+
+  @CasesBuilder private static var upserts: [Case] {
+    Case("an upsert changes records of an entity with the name of its given row") { stack in
+      let model = try ManagedObjectModel {
+        Entity("excluded", uniqueness: [["code"]]) {
+          Attribute("code", .string); Attribute("name", .string)
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.read { context in
+        for (name, count) in [("old", 0), ("new", 1)] {
+          let rows: [[String: AttributeValue]] = [["code": .string("A"), "name": .string(name)]]
+          let request = BatchInsertRequest(entityName: "excluded", rows: rows, onDuplicate: .update(by: ["code"]))
+          try expectEqual(try context.execute(request).updated.count, count)
+        }
+      }
+      try stack.read { try expectEqual(try $0.names("excluded"), ["new"]) }
     }
   }
 

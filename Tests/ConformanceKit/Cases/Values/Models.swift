@@ -176,6 +176,20 @@ extension ConformanceSubject {
     invalid("data that is too long", "key", Data(count: 5))
     invalid("a date before the minimum", "since", Date(timeIntervalSince1970: -1))
     invalid("a decimal below the minimum", "balance", decimal("-0.01"))
+    Case("patterns of one text in two canonical forms are two patterns") { stack in
+      let model = try ManagedObjectModel {
+        Entity("Word") {
+          Attribute("composed", .string, optional: true, validation: [.pattern("\u{E9}")])
+          Attribute("decomposed", .string, optional: true, validation: [.pattern("e\u{301}")])
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { try $0.make("Word", ["composed": "\u{E9}", "decomposed": "e\u{301}"]) }
+      try stack.read { context in
+        try context.make("Word", ["composed": "e\u{301}"])
+        try expectThrows(.validationFailed) { try context.save() }
+      }
+    }
     Case("values at the bounds are valid", model: Samples.model) { stack in
       try stack.write { context in
         let owner = try context.make("Owner", ["name": "o"])

@@ -4,6 +4,7 @@ import Foundation
 extension ConformanceSubject {
   static let structuredValues = ConformanceSubject("Structured values") {
     composites
+    numbersOfComposites
     codables
     durations
   }
@@ -25,6 +26,23 @@ extension ConformanceSubject {
         try expectEqual(parcel.place, Corner(x: 7, y: 8), "a composite with its parts in another order")
         try expectEqual(try parcel.value(for: "place.y"), .int(8))
         try expectEqual(try parcel.composite(for: "cover", as: Extent?.self), extent)
+      }
+    }
+    Case("a codable value that is a typed composite is set and read by name as the composite", model: Parcels.model) {
+      stack in
+      try stack.write { try $0.make("Parcel").setCodable(Corner(x: 7, y: 8), for: "place") }
+      try stack.reopen()
+      try stack.write { context in
+        let parcel = try unwrap(try context.one("Parcel", where: equal("place.x", 7)) as? Parcel)
+        try expectEqual(parcel.place, Corner(x: 7, y: 8), "the value of the accessor")
+        try expectEqual(try parcel.codable(for: "place", as: Corner.self), Corner(x: 7, y: 8))
+        try expectThrows(.wrongType) { try parcel.setCodable(Corner(x: 1, y: 2), for: "size") }
+        try parcel.setCodable(Corner?.none, for: "place")
+      }
+      try stack.read { context in
+        let parcel = try unwrap(try context.one("Parcel", where: equal("place.x", nil)) as? Parcel)
+        try expectEqual(try parcel.codable(for: "place", as: Corner.self), nil)
+        try expectEqual(parcel.size, Extent(width: 1, height: nil, corner: Corner(x: 2, y: 3)), "the other composite")
       }
     }
     Case("a new object has the default of a composite, and an optional composite is missing", model: Parcels.model) {
@@ -67,6 +85,43 @@ extension ConformanceSubject {
         try expectThrows(.wrongType) { try parcel.composite(for: "name", as: Corner.self) }
         try expectThrows(.unknownProperty) { try parcel.composite(for: "depth", as: Corner.self) }
       }
+    }
+  }
+
+  @CasesBuilder private static var numbersOfComposites: [Case] {
+    Case("a composite set to a codable structure keeps every number exactly", model: gaugeModel) { stack in
+      let few = try unwrap(Decimal(string: "3.133"))
+      let many = try unwrap(Decimal(string: "-12345678901234567890.123456789012345678"))
+      let numbers = GaugeNumbers(third: 1.0 / 3, limit: -Double.infinity, few: few, many: many, whole: .max)
+      try stack.write { try $0.make("Gauge").setCodable(numbers, for: "numbers") }
+      try stack.reopen()
+      try stack.read { context in
+        let gauge = try context.one("Gauge", where: equal("numbers.third", 1.0 / 3))
+        try expectEqual(try gauge.value(for: "numbers.limit"), .double(-Double.infinity))
+        try expectEqual(try gauge.value(for: "numbers.few"), .decimal(few))
+        try expectEqual(try gauge.value(for: "numbers.many"), .decimal(many))
+        try expectEqual(try gauge.value(for: "numbers.whole"), .int(Int64.max))
+        try expectEqual(try gauge.codable(for: "numbers", as: GaugeNumbers.self), numbers)
+      }
+    }
+    Case("a composite set to a codable structure with not-a-number is refused", model: gaugeModel) { stack in
+      try stack.read { context in
+        let gauge = try context.make("Gauge")
+        try expectThrows(.invalidValue) { try gauge.setCodable(["whole": 1, "third": Double.nan], for: "numbers") }
+        try expectEqual(try gauge.value(for: "numbers.whole"), .null)
+      }
+    }
+  }
+
+  private static let gaugeModel = soundModel {
+    Entity("Gauge") {
+      CompositeAttribute(
+        "numbers",
+        parts: [
+          Attribute("third", .double, optional: true), Attribute("limit", .double, optional: true),
+          Attribute("few", .decimal, optional: true), Attribute("many", .decimal, optional: true),
+          Attribute("whole", .int64, optional: true),
+        ])
     }
   }
 
@@ -144,4 +199,13 @@ extension ConformanceSubject {
       }
     }
   }
+}
+
+/// The parts of a composite of numbers.
+private struct GaugeNumbers: Codable, Sendable, Equatable {
+  var third: Double
+  var limit: Double
+  var few: Decimal
+  var many: Decimal
+  var whole: Int64
 }

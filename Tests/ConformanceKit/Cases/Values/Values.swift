@@ -7,6 +7,7 @@ extension ConformanceSubject {
     floatingPoint
     decimals
     texts
+    locations
     bytes
     times
     identifiers
@@ -107,6 +108,33 @@ extension ConformanceSubject {
 
   static func decimal(_ text: String) -> Decimal { Decimal(string: text) ?? .nan }
 
+  @CasesBuilder private static var locations: [Case] {
+    kept("a location", "url", URL(string: "https://example.org/a%20b?q=1&r=%C3%A4#f") ?? URL.attributeDefault)
+    kept("a location of a file", "url", URL(fileURLWithPath: "/tmp/a b.txt"))
+    Case("a location has one stored text, whether it is assigned as a location or as a text", model: Samples.model) {
+      stack in
+      let text = "https://example.org/\u{E4} b"
+      let location = try unwrap(URL(string: text), "a location")
+      try stack.write { context in
+        try context.make("Sample", ["name": "location", "url": location])
+        try context.make("Sample", ["name": "text", "url": text])
+        try context.make("Sample", ["name": "other", "url": "https://example.org/"])
+      }
+      try stack.read { context in
+        for sample in try context.all("Sample", where: among("name", ["location", "text"])) {
+          try expectEqual(try sample.value(for: "url", as: String.self), "https://example.org/%C3%A4%20b")
+        }
+        for condition in [equal("url", text), equal("url", location), among("url", [text]), among("url", [location])] {
+          try expectEqual(try context.names("Sample", where: condition), ["location", "text"])
+        }
+        for condition in [equal("url", text), among("url", [text]), equal("@max.url", text)] {
+          let groups = aggregate("Sample", by: ["url"], ["@count"]).changed { $0.havingPredicate = condition }
+          try expectEqual(try context.table(groups), ["2"])
+        }
+      }
+    }
+  }
+
   @CasesBuilder private static var texts: [Case] {
     kept("the empty text", "string", "")
     kept("a text of a megabyte", "string", String(repeating: "0123456789abcdef", count: 65_536))
@@ -125,8 +153,6 @@ extension ConformanceSubject {
     kept("a text with a byte order mark", "string", "\u{FEFF}a")
     kept("the last character of Unicode", "string", "\u{10FFFF}")
     kept("a text from right to left", "string", "שלום עולם \u{202E}abc")
-    kept("a location", "url", URL(string: "https://example.org/a%20b?q=1&r=%C3%A4#f") ?? URL.attributeDefault)
-    kept("a location of a file", "url", URL(fileURLWithPath: "/tmp/a b.txt"))
     Case("precomposed and decomposed text differ", model: Samples.model) { stack in
       try stack.write { context in
         try context.make("Sample", ["name": "precomposed", "string": "\u{E9}"])
