@@ -12,9 +12,10 @@
 /// ```
 ///
 /// The macro finds entities by the types of variables:
-/// - an entity, a collection or a set of entities, a wrapper, a collection of wrappers, or the optional of one of these
+/// - an entity, a collection or a set of entities, a wrapper, or a collection of wrappers
 /// - a dictionary with entities, or with collections of entities, as values
 /// - a list of optionals of entities, or a list of lists of entities
+/// - the optional of one of these
 ///
 /// Properties with entities that the macro cannot follow do not compile:
 /// - a constant (`let`) with an entity, a wrapper, or a collection of these, with an optional of these, with a dictionary of

@@ -44,9 +44,20 @@ extension NestedPlaces {
     _ keyPath: WritableKeyPath<Root, C>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element == T? { [.init(optionals: keyPath)] }
 
+  /// An optional collection of optional entities.
+  @inlinable public static func at<C: MutableCollection, T: Identifiable & Sendable>(
+    _ keyPath: WritableKeyPath<Root, C?>
+  ) -> [PartialIdentifiableKeyPath<Root>] where C.Element == T? { [.init(optionals: keyPath)] }
+
   /// A collection of collections of entities.
   @inlinable public static func at<C: MutableCollection>(
     _ keyPath: WritableKeyPath<Root, C>
+  ) -> [PartialIdentifiableKeyPath<Root>]
+  where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable { [.init(lists: keyPath)] }
+
+  /// An optional collection of collections of entities.
+  @inlinable public static func at<C: MutableCollection>(
+    _ keyPath: WritableKeyPath<Root, C?>
   ) -> [PartialIdentifiableKeyPath<Root>]
   where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable { [.init(lists: keyPath)] }
 
@@ -65,9 +76,19 @@ extension NestedPlaces {
     _ keyPath: WritableKeyPath<Root, [Key: T]>
   ) -> [PartialIdentifiableKeyPath<Root>] { [.init(keyPath)] }
 
+  /// An optional dictionary with entities as values.
+  @inlinable public static func at<Key: Hashable, T: Identifiable & Sendable>(
+    _ keyPath: WritableKeyPath<Root, [Key: T]?>
+  ) -> [PartialIdentifiableKeyPath<Root>] { [.init(keyPath)] }
+
   /// A dictionary with collections of entities as values.
   @inlinable public static func at<Key: Hashable, C: MutableCollection>(
     _ keyPath: WritableKeyPath<Root, [Key: C]>
+  ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: Identifiable & Sendable { [.init(lists: keyPath)] }
+
+  /// An optional dictionary with collections of entities as values.
+  @inlinable public static func at<Key: Hashable, C: MutableCollection>(
+    _ keyPath: WritableKeyPath<Root, [Key: C]?>
   ) -> [PartialIdentifiableKeyPath<Root>] where C.Element: Identifiable & Sendable { [.init(lists: keyPath)] }
 
   // MARK: Wrapped

@@ -21,8 +21,8 @@ public struct CodeFolder: Sendable {
   ///   - code: The sources.
   ///   - source: The name of the model file in the headers, by which files of several models differ.
   ///   - force: Whether files without the header are replaced, except for files that are written once.
-  /// - Throws: `CoherenceError` with the code `inputOutput` when a file cannot be read or written. Files that come
-  ///   before it are written then.
+  /// - Throws: `CoherenceError` with the code `inputOutput` when a file cannot be read, before any file is written, or
+  ///   cannot be written. Files that come before the latter are written.
   public func write(_ code: GeneratedCode, source: String, force: Bool = false) throws -> CodeReport {
     var report = CodeReport()
     report.warnings = code.warnings

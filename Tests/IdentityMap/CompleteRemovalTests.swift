@@ -21,6 +21,15 @@ struct CompleteRemovalTests {
     }
   }
 
+  /// An aggregate that refuses no removal.
+  private struct Shelf: Aggregate, Equatable {
+    let id: Int
+    var items: [Item]
+    var pinned: Leaf?
+
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.items), .init(\.pinned)] }
+  }
+
   private let store = makeStore()
 
   /// Removes all items of a feed, and returns the number of reads of the feed's key paths.
@@ -68,6 +77,39 @@ struct CompleteRemovalTests {
     #expect(store.find(named: AliasKey<[Leaf]>.all).current == leaves)
     store.update(Item.self, id: 7) { $0.key = "new" }
     #expect(root.current.items[7] == Item(id: 7, key: "new"))
+  }
+
+  // An aggregate with a wrapper may refuse the removal of an entity, and the entities are then removed one by one. The
+  // next two tests store no such aggregate, so that one walk over each value removes all of its entities.
+
+  @Test func `the rollback of a removal with one walk over each value restores every value with its entities`() {
+    let leaves = (0..<50).map { Leaf($0, "leaf") }
+    let value = Shelf(id: 1, items: (0..<50).map { Item(id: $0) }, pinned: leaves[7])
+    let shelf = store.store(entity: value)
+    let list = store.store(entities: leaves)
+    let named = store.store(entities: leaves, named: .all)
+    try? store.transaction { store in
+      store.removeAll(Item.self)
+      store.removeAll(Leaf.self)
+      #expect(shelf.current == Shelf(id: 1, items: [], pinned: nil) && list.current.isEmpty && named.current.isEmpty)
+      throw Refusal()
+    }
+    #expect(shelf.current == value && list.current == leaves && named.current == leaves)
+    #expect(store.find(named: AliasKey<[Leaf]>.all).current == leaves)
+    store.update(Item.self, id: 7) { $0.key = "new" }
+    #expect(shelf.current.items[7] == Item(id: 7, key: "new"))
+  }
+
+  @Test func `an observer of a value receives the removal of all of its entities as one change`() {
+    let leaves = (0..<50).map { Leaf($0, "leaf") }
+    let shelf = store.store(entity: Shelf(id: 1, items: (0..<50).map { Item(id: $0) }, pinned: nil))
+    let named = store.store(entities: leaves, named: .all)
+    let (items, subscription) = shelf.changes()
+    let (listed, other) = named.changes()
+    store.removeAll(Item.self)
+    store.removeAll(Leaf.self)
+    #expect(items.values == [Shelf(id: 1, items: [], pinned: nil)] && listed.values == [[]])
+    withExtendedLifetime((shelf, named, subscription, other)) {}
   }
 
   @Test func `an optimistic change of thousands of entities in a transaction that throws is reverted with it`() {

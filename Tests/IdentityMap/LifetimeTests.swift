@@ -159,6 +159,20 @@ struct LifetimeTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `an entity written while no policy records times has no age`() {
+    store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
+    let held = store.store(entity: Leaf(1))
+    store.setPolicy(for: Leaf.self) { $0.staleAfter = nil }
+    clock.advance(by: .seconds(60))
+    _ = store.store(entity: Leaf(1, "new"))
+    #expect(store.age(of: Leaf.self, id: 1) == nil)
+    store.setPolicy(for: Leaf.self) { $0.staleAfter = .seconds(60) }
+    #expect(!store.isStale(Leaf.self, id: 1), "The entity was just written.")
+    _ = store.store(entity: Leaf(1, "newer"))
+    #expect(store.age(of: Leaf.self, id: 1) == .zero)
+    withExtendedLifetime(held) {}
+  }
+
   @Test func `a partial payload is merged and a page appended`() {
     store.setPolicy(for: Note.self) {
       $0.merge = { stored, incoming in

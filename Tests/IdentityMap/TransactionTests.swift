@@ -127,4 +127,22 @@ struct TransactionTests {
     #expect(!inspection.description.contains("secret") && inspection.description.contains("alias main of Root"))
     withExtendedLifetime(subscription) {}
   }
+
+  @Test func `the inspection shows the entities that a lifetime retains, and those with tentative changes`() {
+    store.setPolicy(for: Item.self) { $0.lifetime = .last(2) }
+    _ = store.store(entity: Item(id: 1))
+    let held = store.store(entity: Leaf(2))
+    let change = store.optimistically { $0.update(Leaf.self, id: 2) { $0.text = "secret" } }
+    let inspection = store.inspect()
+    let entries = inspection.entities
+    #expect(entries.map(\.entity) == ["Item 1", "Leaf 2"])
+    #expect(entries.map(\.isKeptByLifetime) == [true, false])
+    #expect(entries.map(\.isOptimistic) == [false, true])
+    #expect(entries.map { $0.handles > 0 } == [false, true])
+    let lines = inspection.description.split(separator: "\n")
+    #expect(lines.contains("Item 1: retained by its lifetime"))
+    #expect(lines.contains { $0.hasPrefix("Leaf 2:") && $0.hasSuffix(" optimistic") })
+    change.rollback()
+    withExtendedLifetime(held) {}
+  }
 }

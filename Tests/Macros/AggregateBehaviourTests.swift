@@ -49,6 +49,14 @@ struct AggregateBehaviourTests {
     #expect(followed { $0.media = .link("coherence") }.media == .link("coherence"))
   }
 
+  @Test func `entities in a dictionary and in nested collections in a case are followed`() {
+    #expect(followed { $0.media = .byRole(["editor": old]) }.media == .byRole(["editor": new]))
+    #expect(followed { $0.media = .byTeam(["a": [old], "b": []]) }.media == .byTeam(["a": [new], "b": []]))
+    #expect(followed { $0.media = .byTeam(nil) }.media == .byTeam(nil))
+    #expect(followed { $0.media = .drafts([nil, old]) }.media == .drafts([nil, new]))
+    #expect(followed { $0.media = .columns([[], [old, old]]) }.media == .columns([[], [new, new]]))
+  }
+
   @Test func `entities in a collection in a case are followed`() {
     let held = store.store(entity: Post(id: 1, author: old, media: .tags([Tag(id: "a"), Tag(id: "b")])))
     store.update(Tag.self, id: "b") { $0.color = "red" }

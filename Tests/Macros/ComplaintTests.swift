@@ -94,6 +94,39 @@ struct ComplaintTests {
       ])
   }
 
+  @Test func `enum cases inside of conditional compilation are diagnosed`() {
+    let cases = """
+        case link(Int)
+        #if DEBUG
+        case draft(Author), note(Int)
+        case size(Int)
+        #endif
+      """
+    expectExpansion(
+      of: "@EntityWrapper enum Media {\n\(cases)\n}",
+      """
+      enum Media {
+      \(cases)
+      }
+
+      extension Media: CoherenceIdentityMap.EntityWrapper {
+        nonisolated func wrappedEntitiesKeyPaths<Root>(
+          relativeTo parent: WritableKeyPath<Root, Self>
+        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+          CoherenceMacros.NestedPlaces<Root>(
+
+          ).keyPaths
+        }
+      }
+      """,
+      complaints: [
+        DiagnosticSpec(
+          message: """
+            The macro does not see cases inside '#if'. Mark this one with '@NotNested', or list the key paths by hand.
+            """, line: 4, column: 3)
+      ])
+  }
+
   @Test func `enum cases of the same name are diagnosed`() {
     let cases = """
         case link(Int), link(to: Int)

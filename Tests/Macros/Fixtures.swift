@@ -15,6 +15,10 @@ struct Tag: Identifiable, Hashable, Sendable {
   case interview(with: Author, by: Author, minutes: Int)
   case tags([Tag])
   case credited(Author?)
+  case byRole([String: Author])
+  case byTeam([String: [Author]]?)
+  case drafts([Author?])
+  case columns([[Author]])
   case link(String)
   case nothing
 }

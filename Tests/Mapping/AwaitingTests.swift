@@ -65,6 +65,61 @@ struct AwaitingTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the asynchronous forms of records have the conditions and policies of the synchronous ones`(backend: Backend)
+    async throws
+  {
+    let stack = try MappingStack(backend)
+    defer { withExtendedLifetime(stack) {} }
+    let manager = stack.manager
+    let twice = [Fruit(uid: "1", name: "first"), Fruit(uid: "1", name: "last")]
+    try await manager.save(entity: FruitRecord.self, models: twice, shouldOverwrite: true, duplicates: .firstWins)
+    #expect(try await manager.fetchModels(entity: FruitRecord.self).map(\.name) == ["first"])
+    await #expect {
+      try await manager.save(
+        entity: FruitRecord.self, models: twice, shouldOverwrite: false, from: .here, duplicates: .refused)
+    } throws: {
+      ErrorCode.duplicateUid ~= $0
+    }
+    try await manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .here)
+    try await manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["2"])
+    let late = try FetchPredicate(format: "id > '1'")
+    let order = [SortKey("id")]
+    let present = try await manager.fetchModels(entity: FruitRecord.self, predicate: late, sortDescriptors: order)
+    #expect(present.map(\.uid) == ["3", "4"])
+    let all = try await manager.fetchModels(
+      entity: FruitRecord.self, predicate: late, sortDescriptors: order, includesDeleted: true)
+    #expect(all.map(\.uid) == ["2", "3", "4"])
+    #expect(try await manager.fetchModel(entity: FruitRecord.self, uid: "2") == nil)
+    #expect(try await manager.fetchModel(entity: FruitRecord.self, uid: "2", includesDeleted: true)?.uid == "2")
+    #expect(try await manager.count(entity: FruitRecord.self, predicate: late) == 3)
+    #expect(try await manager.exists(entity: FruitRecord.self, uid: "2"))
+    #expect(try await !manager.exists(entity: FruitRecord.self, uid: "9"))
+  }
+
+  @Test(arguments: Backend.available)
+  func `the asynchronous forms of mappings have the conditions, orders, ranges and policies of the synchronous ones`(
+    backend: Backend
+  ) async throws {
+    let people = Person.mapping
+    let stack = try MappingStack(backend, model: ManagedObjectModel { people })
+    defer { withExtendedLifetime(stack) {} }
+    let manager = stack.manager
+    let models = [
+      Person(id: 1, name: "Ada", age: 36), Person(id: 2, name: "Bea", age: 18), Person(id: 3, name: "Cid", age: 7),
+      Person(id: 4, name: "Dan", age: 90), Person(id: 1, name: "last", age: 36),
+    ]
+    let saved = try await manager.save(people, models: models, shouldOverwrite: false, duplicates: .firstWins)
+    #expect(saved.inserted == 4 && saved.skipped == 1)
+    let adults = people[\.age] >= 18
+    let found = try await manager.fetchModels(
+      people, where: adults, sort: [people.order(\.age, ascending: false)], limit: 2, offset: 1)
+    #expect(found.map(\.name) == ["Ada", "Bea"])
+    #expect(try await manager.count(people, where: adults) == 3)
+    let rest = try await manager.save(people, models: found, shouldOverwrite: true)
+    #expect(rest.deleted == 2 && rest.unchanged == 2)
+  }
+
+  @Test(arguments: Backend.available)
   func `a cancelled task saves nothing`(backend: Backend) async throws {
     let stack = try MappingStack(backend)
     let manager = stack.manager

@@ -107,4 +107,27 @@ struct TransactionTests {
     }
     #expect(try stack.products() == [.lime])
   }
+
+  @Test(arguments: Backend.available)
+  func `the transactions of a deletion in batches stay committed when a later one fails`(backend: Backend) throws {
+    let stack = try MappingStack(backend)
+    try stack.insert(GroceryRecord.self, [.banana])
+    for number in 0..<4 {
+      try stack.work { context in
+        let shelf = try context.insertNewObject(forEntityName: "Shelf")
+        try shelf.setValue(number, for: "number")
+        // The delete rule of the second shelf denies the deletion.
+        if number == 1 { try shelf.setObjects(try context.fetch(FetchRequest(GroceryRecord.self)), for: "products") }
+        try context.save()
+      }
+    }
+    let error = #expect(throws: CoherenceError.self) {
+      try stack.manager.manualDeleteAll(entityName: "Shelf", saveEvery: 1)
+    }
+    #expect(error?.code == .deleteDenied)
+    #expect(try stack.versions(of: "Shelf").count == 3)
+    let last = try FetchPredicate(format: "number > 1")
+    #expect(try stack.manager.delete(entityName: "Shelf", predicate: last, saveEvery: 1) == 2)
+    #expect(try stack.versions(of: "Shelf").count == 1)
+  }
 }

@@ -104,6 +104,16 @@ struct GeneratorWarningTests {
         + "present name as its renaming identifier.")
   }
 
+  @Test func `the name of a member of a subentity's snapshots is refused in entities with a parent alone`() {
+    let root = ModelFile.Entity("Release", attributes: [.init("inherited", .string)])
+    #expect(fault(of: ModelFile(name: "Music", entities: [root])) == nil)
+    let single = ModelFile.Entity("Single", parent: "Item", attributes: [.init("inherited", .string)])
+    #expect(
+      fault(of: ModelFile(name: "Music", entities: [.init("Item"), single]))
+        == "Every snapshot of an entity with a parent has a member 'inherited'; rename 'inherited' of 'Single' in the "
+        + "model file, with the present name as its renaming identifier.")
+  }
+
   @Test(arguments: ["two words", "1st", "a-b", ""])
   func `a name that no variable can have is refused`(name: String) {
     #expect(fault(of: file([.init(name, .string)]))?.hasPrefix("'\(name)' cannot be the name of a variable;") == true)

@@ -133,6 +133,8 @@ struct HostileFileTests {
         + "<relationship name=\"x\" destinationEntity=\"A\"/></entity>", "'A' has two properties"
     ),
     ("<configuration name=\"C\"/><configuration name=\"C\"/>", "two configurations"),
+    ("<composite name=\"C\"/>\n<compositeAttribute name=\"C\"/>", "two composite types"),
+    ("<compositeAttribute name=\"C\"/>\n<compositeAttribute name=\"C\"/>", "two composite types"),
     ("<entity name=\"A\"><fetchIndex name=\"i\"><fetchIndexElement/></fetchIndex></entity>", "neither a property"),
     ("<entity name=\"A\"><attribute name=\"x\" attributeType=\"String\" derived=\"YES\"/></entity>", "derivation"),
   ])

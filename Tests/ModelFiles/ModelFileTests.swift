@@ -93,6 +93,21 @@ struct ModelFileTests {
     #expect { try file.fetchRequest(named: "dead") } throws: { "\($0)".contains("live") }
   }
 
+  @Test func `a template fetches all records, also of subentities, unless it has a limit or leaves subentities out`()
+    throws
+  {
+    let file = ModelFile(fetchRequests: [
+      ModelFile.FetchTemplate("all", entity: "Track"),
+      ModelFile.FetchTemplate("own", entity: "Track", fetchLimit: 0, includesSubentities: false),
+      ModelFile.FetchTemplate("broken", entity: "Track", predicate: "year >"),
+    ])
+    let all = try file.fetchRequest(named: "all")
+    #expect(all.predicate == nil && all.fetchLimit == nil && all.includesSubentities)
+    let own = try file.fetchRequest(named: "own")
+    #expect(own.fetchLimit == nil && !own.includesSubentities)
+    #expect { try file.fetchRequest(named: "broken") } throws: { ErrorCode.invalidPredicate ~= $0 }
+  }
+
   @Test func `a missing class registration throws an error with the line to add`() throws {
     let file = try MusicFile.make(
       MusicFile.model("<entity name=\"Shelf\" representedClassName=\".UnknownShelf\"></entity>"))
@@ -127,6 +142,22 @@ struct ModelFileTests {
         """))
     let names = try file.model().entities[0].attribute(named: "box.p.x")?.formerNames
     #expect(names == ["box.p.y", "box.q.x", "crate.p.x"])
+  }
+
+  @Test func `spaces around the former names of a list do not count`() throws {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="Shelf" elementID="Rack">
+          <attribute name="tag" attributeType="String" elementID="label">
+            <userInfo><entry key="coherence.formerNames" value="title, name ,"/></userInfo>
+          </attribute>
+          <userInfo><entry key="coherence.formerNames" value="Board, Case"/></userInfo>
+        </entity>
+        """))
+    let shelf = try file.model().entities[0]
+    #expect(shelf.formerNames == ["Rack", "Board", "Case"])
+    #expect(shelf.attribute(named: "tag")?.formerNames == ["label", "title", "name"])
   }
 
   @Test func `a template with a list as its variable has no warning`() throws {
@@ -190,5 +221,34 @@ struct ModelFileTests {
     let parts = ["bs.@count", "versionHashModifier", "transformer", "minimum of 2", "RTree", "'fold'", "'odd'"]
     for part in parts { #expect(file.warnings.contains { $0.contains(part) }, "\(part)") }
     #expect(file.warnings.count == parts.count)
+  }
+
+  @Test func `an index with an expression or without a property is left out, and an index of two orders is ascending`()
+    throws
+  {
+    let file = try MusicFile.make(
+      MusicFile.model(
+        """
+        <entity name="A">
+          <attribute name="n" optional="YES" attributeType="String"/>
+          <attribute name="m" optional="YES" attributeType="String"/>
+          <fetchIndex name="mixed">
+            <fetchIndexElement property="n" type="Binary" order="ascending"/>
+            <fetchIndexElement expression="lowercase:(n)" type="Binary"/>
+          </fetchIndex>
+          <fetchIndex name="none"/>
+          <fetchIndex name="orders">
+            <fetchIndexElement property="n" type="Binary" order="ascending"/>
+            <fetchIndexElement property="m" type="Binary" order="descending"/>
+          </fetchIndex>
+        </entity>
+        """))
+    #expect(try file.model().entities[0].indexes.map { $0.map(\.name) } == [["n", "m"]])
+    #expect(
+      file.warnings == [
+        "Index 'mixed' of 'A' is left out: stores have no indexes of expressions.",
+        "Index 'none' of 'A' is left out: it names no property.",
+        "Index 'orders' of 'A' has all properties in ascending order.",
+      ])
   }
 }

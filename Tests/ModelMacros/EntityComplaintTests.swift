@@ -163,6 +163,14 @@ import Testing
       ])
   }
 
+  @Test func `a part of a composite inside of a condition of the build is diagnosed`() {
+    #expect(
+      complaints(of: "@Composite struct Size {\nvar width: Double\n#if DEBUG\nvar depth = 0.0\n#endif\n}") == [
+        "4 | The macro does not see properties inside of '#if', and a model must not depend on the build; declare the "
+          + "property outside."
+      ])
+  }
+
   @Test func `a type with the name of a composite's table is diagnosed`() {
     #expect(
       complaints(of: "@Composite struct Size {\nvar width: Double\nenum Parts {}\n}") == [

@@ -59,6 +59,22 @@ struct RowScanTests {
     }
   }
 
+  @Test func `the identifiers by key are those of the oldest rows with the wanted keys, and of no other row`() throws {
+    let stack = try ItemStack([Item(1, "oldest"), Item(1, "newest"), Item(2, "other"), Item(nil, "keyless")])
+    let key = try #require(stack.entity.attribute(named: "id"))
+    try stack.context.performAndWait {
+      let finder = IDsByKey([[.int(1)], [.int(3)]], keySlots: [key.slot])
+      // A pass over all rows has rows with other keys too.
+      try StoredRows(stack.entity, keyAttributes: [key], in: stack.context).compare(where: nil, with: finder)
+      var request = FetchRequest<ManagedObject>(entityName: "Item")
+      request.predicate = .comparison(.path(PropertyPath("name")), .equal, .value(.string("oldest")))
+      let oldest = try #require(try stack.context.fetch(request).first)
+      let expected: [[AttributeValue]: ManagedObjectID] = [[.int(1)]: oldest.objectID]
+      #expect(finder.ids == expected)
+      #expect(finder.missing == [[.int(3)]])
+    }
+  }
+
   @Test func `more keys than one query takes are all matched`() throws {
     let items = (0..<1_300).map { Item(Int64($0), "\($0)") }
     let stack = try ItemStack(items)

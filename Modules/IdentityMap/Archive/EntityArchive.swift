@@ -63,7 +63,8 @@ public struct EntityArchive: Codable, Sendable {
     aliases[name ?? alias.name] = Entry(value: try Self.encode(content.0, height: content.2), stamp: content.1)
   }
 
-  /// Stores the archived entities of a type; newer stored values stay.
+  /// Stores the archived entities of a type. A stored value stays if its stamp is equal or higher; an archived value
+  /// without a stamp replaces it.
   /// - Returns: An observer that retains the entities. Release it once other parts of the program retain them.
   /// - Throws: The error of the decoder; then no entity is stored.
   public func restore<T: Identifiable & Sendable & Decodable>(

@@ -74,6 +74,12 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .collection) { .part($0, .collection(.optional(.entity()))) }
   }
 
+  /// An optional collection of entities of which some may be missing.
+  @inlinable public init<C: MutableCollection, T: Identifiable & Sendable>(optionals keyPath: WritableKeyPath<Root, C?>)
+  where C.Element == T? {
+    self.init(keyPath, .collection) { .part($0, .optional(.collection(.optional(.entity())))) }
+  }
+
   /// A set of entities.
   @inlinable public init<T: Identifiable & Sendable & Hashable>(_ keyPath: WritableKeyPath<Root, Set<T>>) {
     self.init(keyPath, .collection) { .part($0, .set()) }
@@ -89,16 +95,33 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.init(keyPath, .collection) { .part($0, .dictionary(.entity())) }
   }
 
+  /// Entities by keys; the dictionary may be missing.
+  @inlinable public init<Key: Hashable, T: Identifiable & Sendable>(_ keyPath: WritableKeyPath<Root, [Key: T]?>) {
+    self.init(keyPath, .collection) { .part($0, .optional(.dictionary(.entity()))) }
+  }
+
   /// Collections of entities by keys.
   @inlinable public init<Key: Hashable, C: MutableCollection>(lists keyPath: WritableKeyPath<Root, [Key: C]>)
   where C.Element: Identifiable & Sendable {
     self.init(keyPath, .collection) { .part($0, .dictionary(.collection(.entity()))) }
   }
 
+  /// Collections of entities by keys; the dictionary may be missing.
+  @inlinable public init<Key: Hashable, C: MutableCollection>(lists keyPath: WritableKeyPath<Root, [Key: C]?>)
+  where C.Element: Identifiable & Sendable {
+    self.init(keyPath, .collection) { .part($0, .optional(.dictionary(.collection(.entity())))) }
+  }
+
   /// A collection of collections of entities.
   @inlinable public init<C: MutableCollection>(lists keyPath: WritableKeyPath<Root, C>)
   where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable {
     self.init(keyPath, .collection) { .part($0, .collection(.collection(.entity()))) }
+  }
+
+  /// An optional collection of collections of entities.
+  @inlinable public init<C: MutableCollection>(lists keyPath: WritableKeyPath<Root, C?>)
+  where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable {
+    self.init(keyPath, .collection) { .part($0, .optional(.collection(.collection(.entity())))) }
   }
 
   /// A wrapper of entities.

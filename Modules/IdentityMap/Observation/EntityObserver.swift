@@ -48,7 +48,8 @@ public struct EntityObserver<T: Sendable>: Sendable {
   }
 
   /// Calls a closure with the current value before this returns, and then on the store's delivery with each new value.
-  /// No value between the two is lost. Removals are not reported; see ``observeEvents(on:onEvent:)``.
+  /// No change between the two is lost, and a value replaced before its delivery is skipped. Removals are not
+  /// reported; see ``observeEvents(on:onEvent:)``.
   /// - Returns: The subscription; releasing it ends the observation.
   public func observe(onChange: @escaping OnChange) -> EntityStore.Subscription {
     node.observe(on: node.core.queues.standard, retaining: handle, ObserverActions(onChange: onChange))

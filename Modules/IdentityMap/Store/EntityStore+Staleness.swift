@@ -1,7 +1,7 @@
 extension EntityStore {
-  /// Whether an entity should be fetched again: the entity does not exist, was invalidated, or was last written
-  /// longer ago than a time. The time of writes is recorded for types whose policy has `staleAfter` or a time to
-  /// live.
+  /// Whether an entity should be fetched again: the entity does not exist, was invalidated, or has reached an
+  /// age. The time of writes is recorded while the policy of the type has `staleAfter` or a time to live; an entity
+  /// without a recorded time has no age.
   /// - Parameter time: The limit of the age; by default the policy's `staleAfter`.
   public func isStale<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID, after time: Duration? = nil) -> Bool {
     core.exclusively {

@@ -2,7 +2,8 @@ extension EntityStore {
   /// Returns the current value of an entity; `nil` when it does not exist.
   ///
   /// The cheapest way to read: unlike ``find(_:id:)``, it makes no handle, and many threads read at the same time,
-  /// also entities that only an alias or an aggregate retains.
+  /// also entities that only an alias or an aggregate retains. With a lifetime of a number, a time or bytes, they read
+  /// in turn.
   @inlinable
   public func value<T: Identifiable & Sendable>(_ type: T.Type, id: T.ID) -> T? {
     if core.lock.mayShareReads, let value = core.valueShared(type, id: id) { return value }

@@ -56,7 +56,9 @@ struct EntityWrapperMacro: ExtensionMacro {
   private static func cases(
     of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
   ) -> (paths: [String], declarations: [String]) {
-    let cases = declaration.memberBlock.members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
+    let members = declaration.memberBlock.members
+    reportConditionalCases(in: members, context)
+    let cases = members.compactMap { $0.decl.as(EnumCaseDeclSyntax.self) }
     let counts = Dictionary(cases.flatMap(\.elements).map { ($0.name.text, 1) }, uniquingKeysWith: +)
     var values: [AssociatedValue] = []
     for element in cases.filter({ !$0.isNotNested }).flatMap(\.elements) {
@@ -68,5 +70,20 @@ struct EntityWrapperMacro: ExtensionMacro {
       }
     }
     return (values.map(\.property), values.map(\.declaration))
+  }
+
+  /// Diagnoses each declaration of cases inside of `#if` whose values may contain entities, because the macro cannot
+  /// know which clause is compiled.
+  private static func reportConditionalCases(
+    in members: MemberBlockItemListSyntax, _ context: some MacroExpansionContext
+  ) {
+    for clause in members.compactMap({ $0.decl.as(IfConfigDeclSyntax.self) }).flatMap({ Array($0.clauses) }) {
+      guard case .decls(let inner) = clause.elements else { continue }
+      for declaration in inner.compactMap({ $0.decl.as(EnumCaseDeclSyntax.self) }) where !declaration.isNotNested {
+        guard declaration.elements.contains(where: { !AssociatedValue.all(of: $0).isEmpty }) else { continue }
+        context.diagnose(MacroProblem.conditionalCase.diagnostic(at: declaration))
+      }
+      reportConditionalCases(in: inner, context)
+    }
   }
 }

@@ -11,6 +11,7 @@ enum MacroProblem: String, DiagnosticMessage {
   case severalNames
   case lazyProperty
   case casesOfOneName
+  case conditionalCase
 
   var message: String {
     switch self {
@@ -30,6 +31,8 @@ enum MacroProblem: String, DiagnosticMessage {
       "The macro does not see lazy variables. Mark this one with '@NotNested', or list the key paths by hand."
     case .casesOfOneName:
       "Patterns cannot distinguish cases with one name. Give this case a name of its own."
+    case .conditionalCase:
+      "The macro does not see cases inside '#if'. Mark this one with '@NotNested', or list the key paths by hand."
     }
   }
 

@@ -3,7 +3,8 @@ import CoherenceReconciliation
 import CoherenceStrategies
 
 extension PersistenceManager {
-  /// The context of the main actor, for reading. It follows all saves of the manager.
+  /// The context of the main actor, for reading. It follows all saves of the manager, except in a container with the
+  /// strategy `DirectIndependent`.
   public final var mainContext: ManagedObjectContext { container.viewContext }
 
   /// A new context with its own queue, for one piece of work. Each call returns another context.

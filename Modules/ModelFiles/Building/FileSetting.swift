@@ -1,3 +1,5 @@
+import Foundation
+
 /// The entries of a file's user info for features of models that the editor of Xcode has no field for.
 ///
 /// The built model does not show the entries.
@@ -10,7 +12,7 @@ package enum FileSetting {
   package static let entity = "coherence.entity"
   /// The default of an attribute of data, in base 64.
   package static let data = "coherence.default"
-  /// Further former names, separated by commas, the latest first.
+  /// Further former names, separated by commas, the latest first. Spaces around a name do not count.
   package static let formerNames = "coherence.formerNames"
 
   private static let all: Set<String> = [type, cases, entity, data, formerNames]
@@ -22,7 +24,9 @@ package enum FileSetting {
 
   /// The former names of a part: its renaming identifier and the names of the setting.
   package static func formerNames(_ identifier: String?, _ userInfo: [String: String]) -> [String] {
-    let others = userInfo[formerNames]?.split(separator: ",").map { String($0) } ?? []
-    return [identifier].compactMap(\.self) + others
+    let others = userInfo[formerNames]?.split(separator: ",") ?? []
+    // A person who types the list in an editor puts a space behind each comma.
+    let names = others.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+    return [identifier].compactMap(\.self) + names.filter { !$0.isEmpty }
   }
 }

@@ -33,10 +33,10 @@ struct ModelDecoder {
       default: file.otherElements.append(markup(node))
       }
     }
-    try checkNames(root, "entity", of: "entities")
-    try checkNames(root, "configuration", of: "configurations")
-    try checkNames(root, "fetchRequest", of: "fetch requests")
-    try checkNames(root, "composite", of: "composite types")
+    try checkNames(root, ["entity"], of: "entities")
+    try checkNames(root, ["configuration"], of: "configurations")
+    try checkNames(root, ["fetchRequest"], of: "fetch requests")
+    try checkNames(root, ["composite", "compositeAttribute"], of: "composite types")
     file.source = source
     return file
   }
@@ -178,10 +178,12 @@ struct ModelDecoder {
       text: node.text.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 
-  /// Refuses two elements of one kind with the same name.
-  private func checkNames(_ root: XMLNode, _ name: String, of kind: String) throws(XMLFault) {
+  /// Refuses two parts of one kind with the same name.
+  ///
+  /// - Parameter elements: The names of the elements for parts of the kind.
+  private func checkNames(_ root: XMLNode, _ elements: [String], of kind: String) throws(XMLFault) {
     var lines: [String: Int] = [:]
-    for node in root.children where node.name == name {
+    for node in root.children where elements.contains(node.name) {
       let own = node.attributes["name"] ?? ""
       if let first = lines[own] {
         throw XMLFault(

@@ -18,6 +18,7 @@ struct CompositeMacro: ExtensionMacro {
     var problems: [Diagnostic] = []
     let parts = structure.memberBlock.members.compactMap { $0.decl.as(VariableDeclSyntax.self) }
       .flatMap { CompositePart.all(of: $0, in: structure.name.text, problems: &problems) }
+    problems += conditionalParts(in: structure.memberBlock.members, of: structure.name.text)
     problems += handwrittenTables(in: structure)
     for problem in problems { context.diagnose(problem) }
     guard !parts.isEmpty || !problems.isEmpty else {
@@ -58,6 +59,29 @@ struct CompositeMacro: ExtensionMacro {
     ([Syntax(structure)] + context.lexicalContext).contains {
       $0.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause != nil
     }
+  }
+
+  /// The problems of stored properties inside of `#if`, which the macro does not see.
+  private static func conditionalParts(
+    in members: MemberBlockItemListSyntax, of structure: String
+  ) -> [Diagnostic] {
+    var found: [Diagnostic] = []
+    for clause in members.compactMap({ $0.decl.as(IfConfigDeclSyntax.self) }).flatMap({ Array($0.clauses) }) {
+      guard case .decls(let inner) = clause.elements else { continue }
+      for variable in inner.compactMap({ $0.decl.as(VariableDeclSyntax.self) }) {
+        var problems: [Diagnostic] = []
+        let parts = CompositePart.all(of: variable, in: structure, problems: &problems)
+        guard !parts.isEmpty || !problems.isEmpty else { continue }
+        found.append(
+          Problem(
+            "conditional",
+            "The macro does not see properties inside of '#if', and a model must not depend on the build; declare the "
+              + "property outside."
+          ).diagnostic(at: variable.bindings))
+      }
+      found += conditionalParts(in: inner, of: structure)
+    }
+    return found
   }
 
   /// The problem of a nested type with the name of the table that the macro writes.

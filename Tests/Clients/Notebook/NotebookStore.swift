@@ -26,8 +26,7 @@ final class NotebookStore: PersistentStore {
   }
 
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
-    _ = try content()
-    return try notebook.change { content in
+    try change { content in
       let first = content.lastKeys[root.name, default: 0] + 1
       content.lastKeys[root.name] = first + Int64(count) - 1
       return first..<(first + Int64(count))
@@ -56,12 +55,12 @@ final class NotebookStore: PersistentStore {
     return content
   }
 
-  private func change(_ body: (inout NotebookContent) throws -> Void) throws {
+  private func change<Result>(_ body: (inout NotebookContent) throws -> Result) throws -> Result {
     _ = try content()
     guard !environment.isReadOnly else {
       throw CoherenceError(
         .storeReadOnly, "The notebook was opened read-only; attach it without '\(StoreOption.readOnly)' to change it.")
     }
-    try notebook.change(body)
+    return try notebook.change(body)
   }
 }

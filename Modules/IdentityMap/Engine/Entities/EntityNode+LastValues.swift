@@ -8,8 +8,20 @@ extension EntityNode {
     return (relations?.children.map(\.child) ?? []).filter(\.isRemoved) + contents.map(\.node).filter(\.isRemoved)
   }
 
-  /// Whether the aggregate has the last value of a removed entity.
-  var keepsRemoved: Bool { core.graph.keepsRemoved && !retainedRemoved(with: []).isEmpty }
+  /// Whether the aggregate, or an aggregate nested in it, has the last value of a removed entity.
+  var keepsRemoved: Bool {
+    guard core.graph.keepsRemoved else { return false }
+    var visited: Set<ObjectIdentifier> = []
+    var remaining: [Node] = [self]
+    while let aggregate = remaining.popLast() {
+      for child in aggregate.relations?.children.map(\.child) ?? [] {
+        if child.isRemoved { return true }
+        guard let relations = child.relations, relations.children.count > 0 else { continue }
+        if visited.insert(ObjectIdentifier(child)).inserted { remaining.append(child) }
+      }
+    }
+    return false
+  }
 }
 
 extension EntityTable {

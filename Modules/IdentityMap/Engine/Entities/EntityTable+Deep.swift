@@ -8,7 +8,8 @@ extension EntityTable {
     // Released with the operation: releasing the value here would recurse through all levels below.
     defer { core.releaseLater(before) }
     let isRepeated = isRepetition(entity, of: node) && areEqual(before, entity, of: node)
-    if isRepeated, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate {
+    // A search for last values of removed entities at every level would take the square of the depth.
+    if isRepeated, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !core.graph.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
     let children = node.relations?.children.map(\.child) ?? []

@@ -4,8 +4,11 @@ extension EntityTable {
   func apply(_ policy: TypePolicy<T>) {
     let isOther = policy.lifetime != self.policy.lifetime
     self.policy = policy
+    let trackedTime = tracksTime
     tracksTime = policy.staleAfter != nil
     if case .timeToLive = policy.lifetime { tracksTime = true }
+    // Writes leave no time from now on, so a recorded time would not be that of the last write.
+    if trackedTime, !tracksTime { index.forEach { $0.relations?.writtenAt = nil } }
     if policy.stampsOutlive != stampMemory?.time { stampMemory = policy.stampsOutlive.map { StampMemory(time: $0) } }
     if isOther { change(to: policy.lifetime) } else { updateCosts() }
   }

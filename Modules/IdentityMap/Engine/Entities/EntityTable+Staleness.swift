@@ -5,7 +5,7 @@ extension EntityTable {
     node.relations?.writtenAt.map { core.now() - $0 }
   }
 
-  /// Whether an entity was invalidated, or was last written longer ago than a time.
+  /// Whether an entity was invalidated, or has reached an age.
   /// - Parameter time: The limit of the age; by default that of the policy.
   func isStale(_ node: EntityNode<T>, after time: Duration?) -> Bool {
     if node.flags.contains(.invalidated) { return true }
