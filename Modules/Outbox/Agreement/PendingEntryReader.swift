@@ -201,7 +201,7 @@ private final class LoggedChanges {
     for (change, save) in try read().changes { try body(change, save) }
   }
 
-  /// Refuses to go on if the log of one of some stores has a save that cannot be read, unless such saves are skipped.
+  /// Throws for a damaged save in the log of one of the stores, unless the reader skips such saves.
   ///
   /// The saves of a read-only store are skipped too. A merge cannot replace their edits, because the store refuses every
   /// change, and a person cannot drop them here.

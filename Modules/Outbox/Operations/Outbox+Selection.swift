@@ -11,8 +11,8 @@ extension Outbox {
   /// sendable ones.
   ///
   /// Called inside of the context, after ``makeEntries(through:limit:)``. Saves of the time in between are still in the
-  /// log: their records, and all later saves, wait for the next call. The saves of a store after one that cannot be
-  /// read wait until this one is dropped. Values over 32 KB are left out, see ``loaded(_:in:)``.
+  /// log: their records, and all later saves, wait for the next call. In a store with a save that cannot be
+  /// read, later saves wait until that save is dropped. Values over 32 KB are left out, see ``loaded(_:in:)``.
   ///
   /// - Parameters:
   ///   - date: The present time.

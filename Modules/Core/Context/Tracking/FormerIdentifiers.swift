@@ -38,13 +38,14 @@ struct FormerIdentifiers: Sendable {
   /// The number of former identifiers. For tests.
   var count: Int { permanentIDs.count + joinedIDs.count }
 
-  /// Whether there are so many identifiers that those that nobody needs are to be dropped.
+  /// Whether the identifiers that the user does not know exceed the ``bound``.
   var isAboveBound: Bool { unexposedIDs.count > Self.bound }
 
-  /// Drops the temporary identifiers that the context has not shown to the user. To be called when no child knows them
-  /// any more.
+  /// Drops the older temporary identifiers that the context has not shown to the user. To be called when no child knows
+  /// them any more.
   ///
-  /// Keeps the newer half: a child may have shown identifiers to the user, who looks them up here soon after.
+  /// The newest ones stay, half as many as the ``bound``: a child may have shown identifiers to the user, who looks them
+  /// up here soon after.
   mutating func dropUnexposed() {
     let dropped = unexposedIDs.prefix(max(0, unexposedIDs.count - Self.bound / 2))
     for id in dropped { permanentIDs[id] = nil }
