@@ -1,6 +1,7 @@
 import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
+import Foundation
 import TestSupport
 import Testing
 
@@ -66,6 +67,14 @@ import Testing
       store, where: .and([.path("title", .equal, .string("t13")), .path("genre", .equal, .string("g3"))]))
     #expect(both == ["Album.genre.title"])
     #expect(try indexes(store, by: [SortKey("year")], limit: 3) == ["Album.year"])
+  }
+
+  @Test func `an order that places missing values as the index does uses the index`() throws {
+    let store = try open(IndexedAlbums.indexes)
+    try fill(store)
+    #expect(try indexes(store, by: [SortKey("year", missingValues: .first)], limit: 3) == ["Album.year"])
+    #expect(try indexes(store, by: [SortKey("year", .reverse, missingValues: .last)], limit: 3) == ["Album.year"])
+    #expect(try indexes(store, by: [SortKey("year", missingValues: .last)], limit: 3).isEmpty)
   }
 
   @Test func `conditions and orders by attributes without an index use none`() throws {

@@ -47,6 +47,16 @@ import Testing
     #expect(indexed.first?.index == "Album.year")
   }
 
+  @Test(arguments: [MissingValuePlacement.first, .last])
+  func `an order that places missing values is read from the index without a sort`(
+    missingValues: MissingValuePlacement
+  ) throws {
+    let sortKey = SortKey("year", missingValues: missingValues)
+    let indexed = try IndexedAlbums.plan(open(IndexedAlbums.indexes), by: [sortKey], limit: 3)
+    #expect(indexed.map(\.operation) == ["SCAN"])
+    #expect(indexed.first?.index == "Album.year")
+  }
+
   @Test func `an order by an attribute without an index is sorted`() throws {
     let sorted = try IndexedAlbums.plan(open([]), by: [SortKey("year")], limit: 3)
     #expect(sorted.map(\.operation) == ["SCAN", "USE TEMP B-TREE FOR ORDER BY"])

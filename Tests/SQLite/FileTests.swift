@@ -181,6 +181,21 @@ import Testing
     #expect(error?.code == .storeCorrupt)
   }
 
+  @Test func `a file whose entities inherit from each other in a circle is refused as damaged`() throws {
+    let model = try ManagedObjectModel {
+      Entity("Thing") { Attribute("name", .string) }
+      Entity("Tool", parent: "Thing") { Attribute("use", .string, optional: true) }
+    }
+    try place.open(model).close()
+    let other = try OtherProgram(place.path)
+    let sound = #""isAbstract":false,"name":"Thing"}"#
+    let circular = #""isAbstract":false,"name":"Thing","parent":"Tool"}"#
+    try other.run(#"UPDATE "$coherence" SET value = replace(value, '\#(sound)', '\#(circular)') WHERE key = 'schema'"#)
+    try other.close()
+    let error = #expect(throws: CoherenceError.self) { try place.open(model) }
+    #expect(error?.code == .storeCorrupt)
+  }
+
   @Test func `a store in a file has every capability`() throws {
     #expect(try place.open(model).capabilities == [.durable, .shared, .concurrentReads, .file])
   }

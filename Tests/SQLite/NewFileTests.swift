@@ -89,6 +89,20 @@ import Testing
     }
   }
 
+  @Test func `a directory is neither erased nor set aside in place of a file`() throws {
+    let inner = place.directory.appendingPathComponent("inner", isDirectory: true)
+    try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+    let kept = inner.appendingPathComponent("kept")
+    try Data("text".utf8).write(to: kept)
+    // Without a slash at its end, the URL does not show that it names a directory.
+    let url = place.directory.appendingPathComponent("inner", isDirectory: false)
+    let environment = StoreEnvironment(type: .sqlite, url: url, model: model)
+    let factory = SQLiteStoreFactory()
+    #expect { try factory.erase(environment) } throws: { ErrorCode.storeInaccessible ~= $0 }
+    #expect { try factory.setAside(environment) } throws: { ErrorCode.storeInaccessible ~= $0 }
+    #expect(FileManager.default.contents(atPath: kept.path) == Data("text".utf8))
+  }
+
   @Test func `a read that another process keeps from the log is retryable`() {
     // SQLITE_PROTOCOL, after some hundred attempts.
     let failure = SQLiteFailure(code: 15, message: "locking protocol")

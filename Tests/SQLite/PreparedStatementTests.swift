@@ -72,6 +72,28 @@ import Testing
     #expect(try statements(kinds[0], limit: 5).count == 1)
   }
 
+  @Test func `a connection keeps the statements in use when many others come, and releases the others`() throws {
+    let connection = try store.pool.acquire()
+    defer { store.pool.release(connection) }
+    let (isSame, isReleased) = try connection.use { session in
+      func used(_ text: String) throws -> SQLiteStatement {
+        let statement = try session.take(text)
+        session.give(back: statement)
+        return statement
+      }
+      let repeated = try used("SELECT 'repeated'")
+      let single = try used("SELECT 'single'")
+      var isSame = true
+      for number in 0..<500 {
+        _ = try used("SELECT \(number)")
+        isSame = try used("SELECT 'repeated'") === repeated && isSame
+      }
+      return (isSame, try used("SELECT 'single'") !== single)
+    }
+    #expect(isSame)
+    #expect(isReleased)
+  }
+
   @Test func `a connection has one prepared statement for the requests with one text`() throws {
     _ = try statements((1_900..<1_920).map { .path("year", .equal, .int($0)) })
     let text = try #require(texts.all.withLock { $0.first })

@@ -36,7 +36,10 @@ import Testing
 
   @Test func `names that SQL would trip over keep their records`() throws {
     let long = String(repeating: "n", count: 70)
-    let names = ["select", "a \"quoted\" name", "it's", "🦊", "Name", "name", long, "$id", "$version", "rowid", "a.b"]
+    let names = [
+      "select", "a \"quoted\" name", "it's", "🦊", "Name", "name", long, "$id", "$version", "rowid", "a.b",
+      "a\"\u{301}", "b'\u{301}",
+    ]
     let model = try ManagedObjectModel(
       entities: [
         Entity("sqlite_master") { for name in names { Attribute(name, .string, optional: true) } },

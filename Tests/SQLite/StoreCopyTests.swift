@@ -1,5 +1,5 @@
 import CoherenceCore
-import CoherenceSQLite
+@testable import CoherenceSQLite
 import Foundation
 import GRDB
 import TestSupport
@@ -133,6 +133,75 @@ import Testing
     #expect(try open(model()).fetch("Thing").map { $0["size"] } == [.int(7)])
     let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
     #expect(names.allSatisfy { $0.hasPrefix(name) && !$0.contains("backup") })
+  }
+
+  @Test func `a requested copy is readable by its owner only, and has the saves that are in the log only`() throws {
+    let store = try place.open(model())
+    for number in 0..<50 { try store.insert("Thing", ["name": .string("\(number)"), "size": .int(Int64(number))]) }
+    let url = place.directory.appendingPathComponent("copy.sqlite")
+    try #require(store as? any StoreCopying).copy(to: url)
+    let mode = try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    let copy = try SQLiteStoreFactory().open(StoreEnvironment(type: .sqlite, url: url, model: try model()))
+    #expect(try copy.fetch("Thing").count == 50)
+  }
+
+  @Test func `a copy to a path with the log of another database is refused`() throws {
+    let store = try #require(try place.open(model()) as? any StoreCopying)
+    let url = place.directory.appendingPathComponent("copy.sqlite")
+    let log = url.path + "-wal"
+    #expect(FileManager.default.createFile(atPath: log, contents: Data("x".utf8)))
+    let error = #expect(throws: CoherenceError.self) { try store.copy(to: url) }
+    #expect(error?.code == .storeInaccessible)
+    #expect(!FileManager.default.fileExists(atPath: url.path))
+    #expect(FileManager.default.fileExists(atPath: log))
+  }
+
+  @Test func `a copy that fails leaves no file`() throws {
+    let store = try #require(try place.open(model()) as? any StoreCopying)
+    // The path is as long as a name may be, and the name of an unfinished copy is longer.
+    let url = place.directory.appendingPathComponent(String(repeating: "n", count: 250))
+    #expect(throws: CoherenceError.self) { try store.copy(to: url) }
+    #expect(!FileManager.default.fileExists(atPath: url.path))
+  }
+
+  @Test func `a copy replaces the unfinished copy that a killed program left`() throws {
+    let store = try place.open(model())
+    try store.insert("Thing", ["name": .string("a"), "size": .int(7)])
+    let url = place.directory.appendingPathComponent("copy.sqlite")
+    let unfinished = url.path + "-unfinished"
+    #expect(FileManager.default.createFile(atPath: unfinished, contents: Data("x".utf8)))
+    try #require(store as? any StoreCopying).copy(to: url)
+    #expect(!FileManager.default.fileExists(atPath: unfinished))
+    let copy = try SQLiteStoreFactory().open(StoreEnvironment(type: .sqlite, url: url, model: try model()))
+    #expect(try copy.fetch("Thing").map { $0["size"] } == [.int(7)])
+  }
+
+  @Test func `a copy that a killed program did not finish does not open as an empty store`() throws {
+    let store = try #require(try place.open(model()) as? SQLiteStore)
+    try store.insert("Thing", ["name": .string("a"), "size": .int(7)])
+    let url = place.directory.appendingPathComponent("copy.sqlite")
+    // A killed program neither finishes nor discards the copy.
+    _ = try store.pool.withConnection { session in try SQLiteBackup(at: url.path, reading: session) }
+    let environment = StoreEnvironment(type: .sqlite, url: url, model: try model())
+    let error = #expect(throws: CoherenceError.self) { try SQLiteStoreFactory().open(environment) }
+    #expect(error?.code == .notADatabase)
+  }
+
+  @Test func `a copy in a cancelled task is cancelled, and leaves no file`() async throws {
+    let store = try place.open(model())
+    let rows = try (0..<20_000).map { try store.row("Thing", ["name": .string("\($0)")]) }
+    try store.save(.insert(store.entity("Thing"), rows))
+    let copying = try #require(store as? any StoreCopying)
+    let url = place.directory.appendingPathComponent("copy.sqlite")
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try copying.copy(to: url)
+    }
+    let error = await #expect(throws: CoherenceError.self) { try await task.value }
+    #expect(error?.code == .cancelled)
+    let names = try FileManager.default.contentsOfDirectory(atPath: place.directory.path)
+    #expect(names.allSatisfy { !$0.hasPrefix("copy") })
   }
 
   @Test func `a store of an earlier framework version keeps the values that a smaller model omits`() throws {

@@ -26,6 +26,8 @@ final class PostgreSQLConnection {
   var deadline: ContinuousClock.Instant?
   /// The stage of the growth of the store's tables at which the statements were planned.
   var plannedStage = 0
+  /// The end of the connection's lifetime; `nil` for none.
+  private let expiry: ContinuousClock.Instant?
   private let fields = PostgreSQLFields()
   /// The bytes of the values that were queued since the queue was sent.
   private var queuedBytes = 0
@@ -68,6 +70,7 @@ final class PostgreSQLConnection {
     self.raw = raw
     self.options = options
     self.logger = logger
+    expiry = options.connectionLifetime.map { ContinuousClock.now + .seconds($0 * Double.random(in: 0.9...1)) }
     // libpq would print the server's notices, which may contain values.
     PQsetNoticeProcessor(raw, { _, _ in }, nil)
   }
@@ -80,9 +83,13 @@ final class PostgreSQLConnection {
   /// Whether the end of a transaction was sent without a wait for its response.
   private var isEnding = false
 
+  /// Whether the connection has reached the end of its lifetime.
+  var isExpired: Bool { expiry.map { $0 <= .now } ?? false }
+
   /// Whether the connection can go back to the pool.
   var isReusable: Bool {
-    !isBroken && !isOutdated && (isEnding || (hasAllResponses && PQtransactionStatus(raw) == PQTRANS_IDLE))
+    !isBroken && !isOutdated && !isExpired
+      && (isEnding || (hasAllResponses && PQtransactionStatus(raw) == PQTRANS_IDLE))
   }
 
   /// Makes an idle connection ready for use.

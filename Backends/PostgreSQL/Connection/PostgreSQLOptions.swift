@@ -22,6 +22,14 @@ public enum PostgreSQLOption {
   ///   seconds at least;
   /// - for the proof of a commit, after the connection was lost during the commit.
   public static let poolTimeout = "poolTimeout"
+  /// The greatest age in seconds of a connection of the pool, after which its next return to the pool, or its next use,
+  /// replaces it. An `int` or `double`; by default no age. A connection ends up to a tenth earlier, so that connections
+  /// of one age do not all end at once.
+  ///
+  /// For servers behind an address that leads to other servers in the course of time, and for settings of the server
+  /// that only new connections have. At zero, no connection is used twice. A connection that waits for signals, or keeps
+  /// a pinned snapshot, has no lifetime while it does so.
+  public static let connectionLifetime = "connectionLifetime"
   /// The time limit in seconds for one statement, before ``ErrorCode/storeBusy``. An `int` or `double`; by default the
   /// server's own setting. The server does not limit a commit, so the client does: the save then fails with
   /// ``ErrorCode/connectionLost``, and the client looks for the proof of the commit as after a lost connection.
@@ -46,6 +54,7 @@ struct PostgreSQLOptions: Sendable {
   var schema = "public"
   var poolSize = 8
   var poolTimeout: TimeInterval = 30
+  var connectionLifetime: TimeInterval?
   var statementTimeout: TimeInterval?
   var schemaLockTimeout: TimeInterval = 30
   var isReadOnly: Bool
@@ -56,7 +65,8 @@ struct PostgreSQLOptions: Sendable {
     try environment.checkOptionNames(
       besides: [
         PostgreSQLOption.schema, PostgreSQLOption.poolSize, PostgreSQLOption.poolTimeout,
-        PostgreSQLOption.statementTimeout, PostgreSQLOption.schemaLockTimeout, PostgreSQLOption.connectionString,
+        PostgreSQLOption.connectionLifetime, PostgreSQLOption.statementTimeout, PostgreSQLOption.schemaLockTimeout,
+        PostgreSQLOption.connectionString,
       ])
     isReadOnly = environment.isReadOnly
     connectionString = try Self.connectionString(environment)
@@ -67,6 +77,7 @@ struct PostgreSQLOptions: Sendable {
         where: Self.isFree) ?? schema
     poolSize = try environment.number(PostgreSQLOption.poolSize, in: 2...1000) ?? poolSize
     poolTimeout = try environment.seconds(PostgreSQLOption.poolTimeout) ?? poolTimeout
+    connectionLifetime = try environment.seconds(PostgreSQLOption.connectionLifetime)
     statementTimeout = try environment.seconds(PostgreSQLOption.statementTimeout)
     schemaLockTimeout = try environment.seconds(PostgreSQLOption.schemaLockTimeout) ?? schemaLockTimeout
   }

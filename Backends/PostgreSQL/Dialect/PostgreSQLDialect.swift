@@ -48,7 +48,7 @@ struct PostgreSQLDialect: SQLDialect {
     case .bool(let value): return value ? "TRUE" : "FALSE"
     case .int(let value): return text("\(value)")
     case .double(let value): return value.isFinite ? text("CAST('\(value)' AS double precision)") : nil
-    case .date(let value): return text(Self.constant(value))
+    case .date(let value): return PostgreSQLBinary.isStorable(value) ? text(Self.constant(value)) : nil
     case .string(let value): return literal(value)
     case .decimal(let value): return text("CAST('\(value.description)' AS numeric)")
     case .data(let value): return text("CAST('\\x\(hexadecimal(value))' AS pg_catalog.bytea)")
@@ -143,6 +143,17 @@ struct PostgreSQLDialect: SQLDialect {
     }
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS double precision)" }
+  // The server fails for a quotient that is rounded to zero. A tiny sum is a multiple of the smallest number, and its
+  // quotient is rounded to zero if the multiple is at most half of the count. Both sides are compared in another scale.
+  func average(ofSum sum: SQLFragment, count: SQLFragment, of storage: StorageType) -> SQLFragment {
+    guard storage.isBinaryFloat else { return "\(sum) / \(count)" }
+    let size: SQLFragment = "pg_catalog.abs(\(sum))"
+    return """
+      CASE WHEN \(size) >= \(Self.double(0x1p-1000)) THEN \(sum) / \(count) \
+      WHEN \(size) * \(Self.double(0x1p1000)) <= \(count) * \(Self.double(0x1p-75)) \
+      THEN \(sum) * \(Self.double(0)) ELSE \(sum) / \(count) END
+      """
+  }
   // The server retains the results when it expects the same values often.
   var retainsLateralResults: Bool { true }
 

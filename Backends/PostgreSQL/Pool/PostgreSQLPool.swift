@@ -109,6 +109,10 @@ final class PostgreSQLPool: @unchecked Sendable {
     for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
     while let connection = try reservePermit(for: purpose, by: reader, until: deadline) {
+      if connection.isExpired {
+        returnPermit(nil, from: purpose)
+        continue
+      }
       if connection.makeReady(), connection.renewPlans(at: growth.stage) { return connection }
       returnPermit(nil, from: purpose)
       // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.

@@ -10,6 +10,12 @@ enum PostgreSQLBinary {
   /// The first point in time that the server can store, 4714-11-24 BC, in microseconds from 2000-01-01.
   static let firstTimestamp: Int64 = -211_813_488_000_000_000
 
+  /// Whether the server can store a date.
+  static func isStorable(_ date: Timestamp) -> Bool {
+    let (value, overflow) = date.microseconds.subtractingReportingOverflow(epoch)
+    return !overflow && value >= firstTimestamp
+  }
+
   /// The server's type identifier for the values of a representation.
   static func type(of storage: StorageType) -> Oid {
     switch storage {
@@ -91,8 +97,7 @@ extension ByteBuffer {
   }
 
   private static func timestamp(_ date: Timestamp, clamps: Bool) throws -> Int64 {
-    let (value, overflow) = date.microseconds.subtractingReportingOverflow(PostgreSQLBinary.epoch)
-    if !overflow, value >= PostgreSQLBinary.firstTimestamp { return value }
+    if PostgreSQLBinary.isStorable(date) { return date.microseconds - PostgreSQLBinary.epoch }
     guard clamps else {
       throw CoherenceError(.invalidValue, "PostgreSQL keeps no date before 4714-11-24 BC; change the date.")
     }

@@ -89,6 +89,12 @@ struct PostgreSQLCatalog {
     return made
   }
 
+  /// Describes the change that ``prepare(_:)`` would make; `nil` if the schema has no store. Writes nothing.
+  func preview(_ environment: StoreEnvironment) throws -> MigrationPreview? {
+    guard try state() != nil else { return nil }
+    return try plan(environment).preview(integers)
+  }
+
   private func plan(_ environment: StoreEnvironment) throws -> SchemaChange {
     try SchemaChange(
       from: state(), to: environment, dialect: PostgreSQLDialect(), location: location,

@@ -39,6 +39,13 @@ public struct PostgreSQLStoreFactory: StoreFactory {
   }
 }
 
+extension PostgreSQLStoreFactory: MigrationPreviewing {
+  /// Compares the tables in the schema with the environment's model.
+  public func migrationPreview(_ environment: StoreEnvironment) throws -> MigrationPreview? {
+    try Self.catalog(environment).preview(environment)
+  }
+}
+
 extension PostgreSQLStoreFactory: StoreErasing {
   /// Drops the store's tables. The schema and its other contents stay.
   public func erase(_ environment: StoreEnvironment) throws {

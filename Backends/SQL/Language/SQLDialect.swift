@@ -89,6 +89,13 @@ package protocol SQLDialect: Sendable {
   func extreme(_ value: SQLFragment, of storage: StorageType, isMaximum: Bool) -> SQLFragment
   /// The floating-point number nearest to a number.
   func nearestDouble(_ value: SQLFragment) -> SQLFragment
+  /// The quotient of a sum of values and their number, as a floating-point number: null without a sum.
+  ///
+  /// - Parameters:
+  ///   - sum: The sum as a floating-point number.
+  ///   - count: The number of values, as an integer.
+  ///   - storage: The type of the values.
+  func average(ofSum sum: SQLFragment, count: SQLFragment, of storage: StorageType) -> SQLFragment
   /// Whether a subquery in FROM may refer to the tables before it, and the engine retains its results by the values to
   /// which it refers.
   var retainsLateralResults: Bool { get }
@@ -112,15 +119,11 @@ package protocol SQLDialect: Sendable {
 
 extension SQLDialect {
   /// A name in quotes. The one place where names become SQL.
-  package func quoted(_ name: String) -> String {
-    // `replacing` of a text costs more than all other work on a statement's text, and names with quotes are rare.
-    let hasQuote = name.utf8.contains(UInt8(ascii: "\""))
-    return "\"" + (hasQuote ? name.replacing("\"", with: "\"\"") : name) + "\""
-  }
+  package func quoted(_ name: String) -> String { "\"" + name.doubling(UInt8(ascii: "\"")) + "\"" }
 
   /// A text constant, for definitions, which cannot have parameters.
   package func literal(_ text: String) -> SQLFragment {
-    SQLFragment(.text("'" + text.replacing("'", with: "''") + "'"))
+    SQLFragment(.text("'" + text.doubling(UInt8(ascii: "'")) + "'"))
   }
 
   /// Bytes in hexadecimal digits.
@@ -149,6 +152,23 @@ extension SQLDialect {
 
   package func comparesExactly(_ left: StorageType, _ right: StorageType) -> Bool {
     left == right || (left.isInteger && right.isInteger) || (left.isBinaryFloat && right.isBinaryFloat)
+  }
+}
+
+extension String {
+  /// The text with each quotation mark doubled.
+  ///
+  /// The marks are found by bytes, as the engines find them, and not by characters: a combining mark joins the
+  /// quotation mark before it to one character, which differs from the quotation mark.
+  fileprivate func doubling(_ mark: UInt8) -> String {
+    // The names of all statements pass here, and names with marks are rare.
+    guard utf8.contains(mark) else { return self }
+    var bytes: [UInt8] = []
+    for byte in utf8 {
+      if byte == mark { bytes.append(mark) }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

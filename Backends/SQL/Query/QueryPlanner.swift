@@ -173,7 +173,8 @@ package struct QueryPlanner: Sendable {
       guard let plain = translator.operand(key.path, in: &attempt),
         let operand = translator.folded(plain, key.options)
       else { return nil }
-      terms.append(orderTerm(operand.sql, of: operand, isAscending: key.isAscending))
+      terms.append(
+        orderTerm(operand.sql, of: operand, isAscending: key.isAscending, missingValues: key.missingValues))
     }
     scope = attempt
     terms.append(.column(SQLTable.id, of: scope.alias))
@@ -183,9 +184,17 @@ package struct QueryPlanner: Sendable {
   /// A term for the ORDER BY clause.
   ///
   /// - Parameter term: The operand's text, or its number in the statement.
-  func orderTerm(_ term: SQLFragment, of operand: QueryOperand, isAscending: Bool) -> SQLFragment {
+  func orderTerm(
+    _ term: SQLFragment, of operand: QueryOperand, isAscending: Bool, missingValues: MissingValuePlacement
+  ) -> SQLFragment {
     let direction: SQLFragment = isAscending ? "" : " DESC"
-    let suffix: SQLFragment = operand.isNullable ? dialect.orderSuffix(ascending: isAscending) : ""
+    guard operand.isNullable else { return "\(term)\(direction)" }
+    let suffix: SQLFragment =
+      switch missingValues {
+      case .smallest: dialect.orderSuffix(ascending: isAscending)
+      case .first: " NULLS FIRST"
+      case .last: " NULLS LAST"
+      }
     return "\(term)\(direction)\(suffix)"
   }
 

@@ -45,7 +45,7 @@ package struct DerivedExpression: Sendable {
     // An average of integers may be in range although their sum is not.
     case .average:
       let total = storage.isBinaryFloat ? sum : dialect.sum(value, of: storage, neverFails: true)
-      return "\(dialect.nearestDouble(total)) / COUNT(\(value))"
+      return dialect.average(ofSum: dialect.nearestDouble(total), count: "COUNT(\(value))", of: storage)
     case .sum:
       let zero = dialect.constant(
         result == .decimal ? .decimal(0) : result == .double ? .double(0) : .int(0), as: result)

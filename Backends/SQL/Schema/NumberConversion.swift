@@ -100,7 +100,7 @@ extension StorageType {
   /// The representation of an attribute's type, by the name of the type in stored schemas; `nil` for other names.
   init?(ofTypeNamed name: String) {
     switch name {
-    case "url", "codable": self = .string
+    case "url", "codable", "weakReference": self = .string
     case "reference": return nil
     case _ where name.hasPrefix("transformable("): self = .data
     case _ where name.hasPrefix("enumeration("):

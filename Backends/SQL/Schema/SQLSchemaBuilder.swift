@@ -129,7 +129,7 @@ struct SQLSchemaBuilder {
   private mutating func foreignKey(
     of slot: Slot, _ storedColumn: StoredSchema.Column?, column: String
   ) -> SQLForeignKey? {
-    if keepsRules, let storedColumn { return storedColumn.foreignKey }
+    if let storedColumn, keepsRules || storedColumn.retainsForeignKey == true { return storedColumn.foreignKey }
     guard case .reference(let relationship) = slot, relationship.isConstrained,
       let table = tableNames[ObjectIdentifier(relationship.destination.root)]
     else { return nil }

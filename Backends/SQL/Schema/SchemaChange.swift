@@ -10,17 +10,17 @@ package struct SchemaChange {
   /// The statements to run.
   private(set) var statements: [SQLFragment] = []
   /// The unique indexes to make after the statements; see ``creations(_:)``.
-  private var constraints: [SchemaConstraint] = []
+  private(set) var constraints: [SchemaConstraint] = []
   /// The state that the store records of itself after the change.
   package private(set) var state: StoreState
   /// Whether the store needs a look-up or a write.
   package private(set) var isNeeded = true
   private let environment: StoreEnvironment
-  private let dialect: any SQLDialect
+  let dialect: any SQLDialect
   /// The recorded state before the change; `nil` for a new store.
   private let before: StoreState?
   /// The stored schema under the model's names of entities and properties.
-  private let namedSchema: StoredSchema
+  let namedSchema: StoredSchema
   /// The age of the model in comparison with the models that opened the store.
   private let age: ModelAge
   /// Possible obstacles, to be looked up before the statements run.
@@ -213,6 +213,16 @@ package struct SchemaChange {
   /// - Throws: ``ErrorCode/duplicateKeys`` with all duplicates, or ``ErrorCode/incompatibleModel`` when a declared
   ///   uniqueness constraint has duplicates.
   func creations(_ numbers: (SQLFragment) throws -> [Int64]) throws -> [SQLFragment] {
+    try refuseDuplicates(under: constraints, numbers)
+    return constraints.map(\.creation)
+  }
+
+  /// Looks for records that some of the unique indexes do not allow.
+  ///
+  /// - Throws: As ``creations(_:)``.
+  func refuseDuplicates(
+    under constraints: [SchemaConstraint], _ numbers: (SQLFragment) throws -> [Int64]
+  ) throws {
     var found: [(SchemaConstraint, DuplicateKeys)] = []
     for constraint in constraints {
       let duplicates = try constraint.duplicates(
@@ -220,7 +230,6 @@ package struct SchemaChange {
       if let duplicates { found.append((constraint, duplicates)) }
     }
     guard found.isEmpty else { throw CoherenceError.duplicates(found) }
-    return constraints.map(\.creation)
   }
 
   /// Counts the stored values of left-out attributes that may be undeclared renames.

@@ -35,6 +35,13 @@ package struct SchemaConstraint: Sendable {
 
   // MARK: Duplicates
 
+  /// Whether the records of a stored schema can be searched for duplicates, because the table has the columns.
+  func isSearchable(in schema: StoredSchema) -> Bool {
+    guard let stored = schema.table(ofRoot: root.name) else { return false }
+    let names = Set(stored.columns.map(\.name))
+    return stored.name == table && names.isSuperset(of: index.columns)
+  }
+
   /// The number of values that several records have.
   private var valueCount: SQLFragment { "SELECT COUNT(*) FROM (\(groups("1"))) AS \(name: "d")" }
 

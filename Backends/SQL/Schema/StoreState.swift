@@ -36,10 +36,15 @@ package struct StoreState: Sendable, Hashable {
       metadata = try JSONDecoder().decode(StoreMetadata.self, from: Data((entries["metadata"] ?? "").utf8))
       schema = try JSONDecoder().decode(StoredSchema.self, from: Data((entries["schema"] ?? "").utf8))
     } catch {
-      throw CoherenceError(
-        .storeCorrupt, "The description of itself that \(location) keeps cannot be read; restore it from a backup.",
-        underlying: error)
+      throw Self.unreadable(at: location, underlying: error)
     }
+    if schema.hasCircularHierarchy { throw Self.unreadable(at: location) }
+  }
+
+  private static func unreadable(at location: String, underlying: (any Error)? = nil) -> CoherenceError {
+    CoherenceError(
+      .storeCorrupt, "The description of itself that \(location) keeps cannot be read; restore it from a backup.",
+      underlying: underlying)
   }
 
   /// The metadata table's texts by key.

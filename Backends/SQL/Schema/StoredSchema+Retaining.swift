@@ -1,33 +1,44 @@
 import CoherenceCore
 
 // A model without a record in the store may be earlier than the newest model: a program of an earlier release may
-// attach the store for the first time. Such a model only leaves parts of the newest model out. The other indexes of the
-// store stay, because programs with the newest model rely on the unique indexes.
+// attach the store for the first time. Such a model only leaves parts of the newest model out. The other indexes and
+// the checked references of the store stay, because programs with the newest model rely on both.
 
 extension StoredSchema {
   /// The schema under the names of a model's entities and properties.
   ///
-  /// For a model without a record, the schema lists the indexes that stay besides those of the model.
+  /// For a model without a record, the schema lists the indexes and checked references that stay besides those of the
+  /// model.
   ///
   /// - Parameter age: The age of the model in comparison with the models that opened the store.
   func named(for environment: StoreEnvironment, _ age: ModelAge, dialect: any SQLDialect) -> StoredSchema {
     var result = renamed(for: environment)
     guard age == .unseen else { return result }
-    for index in result.tables.indices { result.tables[index].retainedIndexes = nil }
-    result.retainIndexes(besides: SQLSchema(environment: environment, dialect: dialect, stored: result))
+    for index in result.tables.indices {
+      result.tables[index].retainedIndexes = nil
+      for column in result.tables[index].columns.indices {
+        result.tables[index].columns[column].retainsForeignKey = nil
+      }
+    }
+    result.retainRules(besides: SQLSchema(environment: environment, dialect: dialect, stored: result))
     return result
   }
 
-  /// Lists the indexes that stay for the newest model, if a model only leaves parts of the newest model out.
+  /// Lists the indexes and the checked references that stay for the newest model, if a model only leaves parts of the
+  /// newest model out.
   ///
   /// - Parameter schema: The schema of the model, which has no record in the store.
-  mutating func retainIndexes(besides schema: SQLSchema) {
+  mutating func retainRules(besides schema: SQLSchema) {
     let wanted = StoredSchema(schema)
     guard includes(wanted), hasColumnOfNewestModel(besides: wanted) else { return }
     for index in tables.indices {
       guard let table = wanted.table(ofRoot: tables[index].root) else { continue }
       let names = tables[index].indexes.filter { !table.indexes.contains($0) }.map(\.name)
       tables[index].retainedIndexes = names.isEmpty ? nil : names
+      for column in tables[index].columns.indices where tables[index].columns[column].foreignKey != nil {
+        let own = table.column(tables[index].columns[column].key)
+        if let own, own.foreignKey == nil { tables[index].columns[column].retainsForeignKey = true }
+      }
     }
   }
 

@@ -17,7 +17,7 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     package var columns: [Column]
     package var indexes: [SQLIndex]
     /// The names of the indexes that stay for another model, though the newest model neither asks for them nor leaves
-    /// out their columns; see ``StoredSchema/retainIndexes(besides:)``. Never empty: `nil` for none.
+    /// out their columns; see ``StoredSchema/retainRules(besides:)``. Never empty: `nil` for none.
     package var retainedIndexes: [String]?
 
     package func column(_ key: SQLColumn.Key) -> Column? {
@@ -57,6 +57,9 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     /// Whether the engine writes a default into the column for a program that does not know the column. `nil` for
     /// unknown: an earlier version of the framework has made the column.
     package var hasEngineDefault: Bool?
+    /// Whether the engine keeps checking the references for another model, though the newest model does not ask for the
+    /// check; see ``StoredSchema/retainRules(besides:)``. `nil` for no.
+    package var retainsForeignKey: Bool?
 
     package var key: SQLColumn.Key { SQLColumn.Key(entity: entity, slot: slot) }
   }
@@ -131,13 +134,30 @@ extension StoredSchema {
   /// The names of an entity and of its subentities at all levels.
   func entityNames(from entity: String) -> [String] {
     let children = Dictionary(grouping: tables.flatMap(\.entities), by: \.parent)
-    var names: [String] = []
+    var names: Set<String> = []
     var pending = [entity]
+    // A damaged store may list an entity twice, below itself.
     while let name = pending.popLast() {
-      names.append(name)
+      guard names.insert(name).inserted else { continue }
       pending += (children[name] ?? []).map(\.name)
     }
     return names.sorted()
+  }
+
+  /// Whether an entity is its own ancestor, as in a damaged store alone.
+  var hasCircularHierarchy: Bool {
+    let entities = entitiesByName
+    var checked: Set<String> = []
+    for name in entities.keys {
+      var path: Set<String> = []
+      var current: String? = name
+      while let next = current, !checked.contains(next) {
+        guard path.insert(next).inserted else { return true }
+        current = entities[next]?.parent
+      }
+      checked.formUnion(path)
+    }
+    return false
   }
 }
 
@@ -216,6 +236,7 @@ extension StoredSchema.Table {
       guard let stored = self.column(column.key) else { return column }
       column.formerSlots = stored.formerSlots
       column.isLeftOut = stored.isLeftOut
+      column.retainsForeignKey = column.foreignKey == nil ? nil : stored.retainsForeignKey
       // A column keeps the default with which it was made.
       column.hasEngineDefault = stored.hasEngineDefault ?? column.hasEngineDefault
       return column

@@ -23,6 +23,9 @@ final class SQLiteConnection: @unchecked Sendable {
   /// The statements that read a row by key, by hierarchy. Each use runs the statement to its end.
   private var rowStatements: [ObjectIdentifier: SQLiteStatement] = [:]
 
+  /// The number of statements that blocks have used, row statements left out.
+  private var useCount = 0
+
   private static let idleLimit = 128
 
   /// The index of the connection's log; `nil` before it was found, or without a log.
@@ -112,11 +115,20 @@ final class SQLiteConnection: @unchecked Sendable {
     try idleStatements.removeValue(forKey: text) ?? SQLiteStatement(text, on: handle)
   }
 
-  /// Resets a statement and adds it to the idle ones. Too many idle statements are all released.
+  /// Resets a statement and adds it to the idle ones.
   fileprivate func give(back statement: SQLiteStatement) {
     statement.reset()
-    if idleStatements.count >= Self.idleLimit { idleStatements.removeAll(keepingCapacity: true) }
+    useCount += 1
+    statement.lastUse = useCount
+    if idleStatements.count >= Self.idleLimit { releaseOldStatements() }
     idleStatements[statement.text] = statement
+  }
+
+  /// Releases the quarter of the idle statements whose last uses are the oldest, so that few new statements cause a
+  /// search for old ones.
+  private func releaseOldStatements() {
+    let oldestKept = idleStatements.values.map(\.lastUse).sorted()[Self.idleLimit / 4]
+    idleStatements = idleStatements.filter { $0.value.lastUse >= oldestKept }
   }
 
   fileprivate func rowStatement(_ root: EntityDescription, _ text: String, _ handle: OpaquePointer) throws

@@ -7,6 +7,8 @@ import GRDBSQLite
 final class SQLiteStatement {
   let text: String
   let handle: OpaquePointer
+  /// The number of the statement's last use among the uses of statements of the connection.
+  var lastUse = 0
   private let connection: OpaquePointer
   /// The memory of the texts that a run uses.
   // Safety of `@exclusivity(unchecked)`: one thread at a time uses a connection and its statements.

@@ -26,7 +26,7 @@ struct SQLiteDialect: SQLDialect {
   func identity(ofName name: String) -> String {
     String(decoding: name.utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
   }
-  func isReserved(_ name: String) -> Bool { identity(ofName: name).hasPrefix("sqlite_") }
+  func isReserved(_ name: String) -> Bool { identity(ofName: name).utf8.starts(with: "sqlite_".utf8) }
 
   func columnType(_ storage: StorageType) -> String {
     switch storage {
@@ -114,6 +114,9 @@ struct SQLiteDialect: SQLDialect {
     isMaximum ? "MAX(\(value))" : "MIN(\(value))"
   }
   func nearestDouble(_ value: SQLFragment) -> SQLFragment { "CAST(\(value) AS REAL)" }
+  func average(ofSum sum: SQLFragment, count: SQLFragment, of storage: StorageType) -> SQLFragment {
+    "\(sum) / \(count)"
+  }
   func sharedValue(of query: SQLFragment, key: SQLFragment) -> SQLFragment? {
     let statement = query.rendered(by: self)
     // The query is a constant of the statement, and has no parameter but the key.

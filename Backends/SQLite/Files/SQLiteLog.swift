@@ -53,7 +53,8 @@ struct SQLiteLog {
     guard magic & ~1 == 0x377F_0682 else { return 0 }
     var checksum = Checksum(isBigEndian: magic & 1 == 1)
     let pageSize = Int(Self.number(log, 8))
-    guard pageSize >= 512, pageSize <= 65_536 else { return 0 }
+    // SQLite reads no log with a page size that is no power of two, and the checksum reads eight bytes at a time.
+    guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else { return 0 }
     checksum.add(log[0..<24])
     guard checksum.matches(log, 24) else { return 0 }
     var (frame, last) = (1, 0)

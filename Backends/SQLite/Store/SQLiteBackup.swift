@@ -10,20 +10,24 @@ import Foundation
   import Darwin
 #endif
 
-/// A copy of a store's file beside it, made before a migration drops values or records.
+/// A copy of a store's file: beside it, made before a migration drops values or records, or at the place that a program
+/// has chosen.
 ///
-/// The copy gets its name at the end of the migration's transaction, before the commit. A migration that fails, or
-/// whose process is killed earlier, leaves no copy: a program that is started again and again would fill the disk.
+/// The copy of a migration gets its name at the end of the migration's transaction, before the commit. A migration that
+/// fails, or whose process is killed earlier, leaves no copy: a program that is started again and again would fill the
+/// disk.
 struct SQLiteBackup {
-  /// The path of the finished copy, `<path>.<timestamp>.backup`.
+  /// The path of the finished copy; for a migration `<path>.<timestamp>.backup`.
   let path: String
   private var unfinishedPath: String { path + Self.unfinishedEnding }
 
   private static let suffix = "backup"
   /// The ending of the name of a copy without its final name.
   private static let unfinishedEnding = "-unfinished"
+  /// The content of the file that keeps a path for a copy.
+  private static let unfinishedText = "The copy of a store was not finished.\n"
 
-  /// Copies the state that a connection reads.
+  /// Copies the state that a connection reads, beside the store's file.
   ///
   /// The caller's writing transaction may be open while this copies, so that no other connection writes: with a log, a
   /// reading connection sees the state before it. The content of the copy is on the disk when this returns.
@@ -34,7 +38,33 @@ struct SQLiteBackup {
   /// - Throws: ``ErrorCode/storeFull``, ``ErrorCode/storeInaccessible`` and the like. No copy is left then.
   init(of path: String, reading session: SQLiteSession) throws {
     Self.removeUnfinishedCopies(of: path)
-    self.path = SQLiteStoreFactory.freeName(path, suffix: Self.suffix)
+    try self.init(path: SQLiteStoreFactory.freeName(path, suffix: Self.suffix), reading: session)
+  }
+
+  /// Copies the state that a connection reads, to a path without a file.
+  ///
+  /// A file that is no database keeps the path for this copy until ``finish()`` or ``discard()``.
+  ///
+  /// - Parameter session: A connection that reads, outside any transaction.
+  /// - Throws: ``ErrorCode/storeInaccessible`` when a file of a database is at the path, or none can be made;
+  ///   ``ErrorCode/storeFull`` and the like. No copy is left then.
+  init(at target: String, reading session: SQLiteSession) throws {
+    // SQLite would apply a log at the path to the copy.
+    let isFree = ["-wal", "-shm", "-journal"].allSatisfy { !FileManager.default.fileExists(atPath: target + $0) }
+    guard try isFree && SQLiteFile.create(target) else {
+      throw CoherenceError(
+        .storeInaccessible, "A file of a database is at '\(target)' already; choose another place for the copy.")
+    }
+    // A process that is killed leaves the file, which would open as a store without records if it were empty. A failure
+    // does no harm, and a disk without room fails the copy itself.
+    try? Data(Self.unfinishedText.utf8).write(to: URL(fileURLWithPath: target, isDirectory: false))
+    // Left by a process that was killed while it copied to the path.
+    unlink(target + Self.unfinishedEnding)
+    try self.init(path: target, reading: session)
+  }
+
+  private init(path: String, reading session: SQLiteSession) throws {
+    self.path = path
     do {
       // Created before SQLite writes into the file, so that only its owner can read it.
       guard try SQLiteFile.create(unfinishedPath) else { throw Self.copyFailure(unfinishedPath) }
@@ -90,7 +120,7 @@ struct SQLiteBackup {
   private static func copyFailure(_ path: String) -> CoherenceError {
     CoherenceError(
       .storeInaccessible,
-      "The copy '\(path)' cannot be made (\(String(cString: strerror(errno)))); nothing was dropped. Check the "
-        + "permissions of the directory.")
+      "The copy '\(path)' cannot be made (\(String(cString: strerror(errno)))). Check the permissions of "
+        + "the directory.")
   }
 }

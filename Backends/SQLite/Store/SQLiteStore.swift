@@ -74,9 +74,7 @@ final class SQLiteStore: PersistentStore {
     _ environment: StoreEnvironment, path: String, file: SQLiteFile?, pool: SQLiteReaderPool
   ) throws -> SchemaChange {
     func plan(_ session: SQLiteSession) throws -> SchemaChange {
-      try SchemaChange(
-        from: session.storeState(path: path), to: environment, dialect: SQLiteDialect(), location: "'\(path)'",
-        elsewhere: "Choose another file for it.")
+      try Self.change(from: session.storeState(path: path), to: environment, path: path)
     }
     func prepared(_ session: SQLiteSession) throws -> SchemaChange {
       let planned = try session.inReadTransaction {
@@ -113,6 +111,15 @@ final class SQLiteStore: PersistentStore {
     }
     if let file { return try file.write(prepared) }
     return try pool.withConnection(prepared)
+  }
+
+  /// Compares a file with the model.
+  ///
+  /// - Parameter state: The recorded state of the store; `nil` for an empty file.
+  static func change(from state: StoreState?, to environment: StoreEnvironment, path: String) throws -> SchemaChange {
+    try SchemaChange(
+      from: state, to: environment, dialect: SQLiteDialect(), location: "'\(path)'",
+      elsewhere: "Choose another file for it.")
   }
 
   /// Copies the file as it was committed last.

@@ -20,6 +20,13 @@ public struct SQLiteStoreFactory: StoreFactory {
   }
 
   public func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? {
+    try Self.reading(environment) { session, path in try session.storeState(path: path)?.metadata }
+  }
+
+  /// Runs a block in one state of the file, over a connection of its own; `nil` without a file.
+  fileprivate static func reading<T>(
+    _ environment: StoreEnvironment, _ body: (SQLiteSession, _ path: String) throws -> T?
+  ) throws -> T? {
     let path = try Self.path(environment)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
     // A connection with the right to write removes the log files that a read of the metadata creates.
@@ -30,13 +37,12 @@ public struct SQLiteStoreFactory: StoreFactory {
         path: path, role: .writer, busyTimeout: options.busyTimeout, logger: environment.logger)
       : try .reader(of: SQLiteFiles(path: path), options: options, logger: environment.logger)
     defer { connection.close() }
-    return try connection.use { session in
-      try session.inReadTransaction { try session.storeState(path: path)?.metadata }
-    }
+    return try connection.use { session in try session.inReadTransaction { try body(session, path) } }
   }
 
   public func setAside(_ environment: StoreEnvironment) throws -> String {
     let path = try Self.path(environment)
+    try Self.checkIsNoDirectory(path)
     try Self.checkIsClosed(path, before: "set aside")
     let target = Self.freeName(path)
     do {
@@ -47,6 +53,13 @@ public struct SQLiteStoreFactory: StoreFactory {
         underlying: error)
     }
     return target
+  }
+
+  /// Refuses a directory, whose whole content would be moved or removed in place of a file.
+  private static func checkIsNoDirectory(_ path: String) throws {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else { return }
+    throw CoherenceError(.storeInaccessible, "'\(path)' is a directory; name the file of a store in it.")
   }
 
   private static func checkIsClosed(_ path: String, before what: String) throws {
@@ -74,10 +87,22 @@ public struct SQLiteStoreFactory: StoreFactory {
   }
 }
 
+extension SQLiteStoreFactory: MigrationPreviewing {
+  /// Compares the file with the environment's model.
+  public func migrationPreview(_ environment: StoreEnvironment) throws -> MigrationPreview? {
+    try Self.reading(environment) { session, path in
+      guard let state = try session.storeState(path: path) else { return nil }
+      return try SQLiteStore.change(from: state, to: environment, path: path)
+        .preview { try session.integers($0) }
+    }
+  }
+}
+
 extension SQLiteStoreFactory: StoreErasing {
   /// Removes the file with its log.
   public func erase(_ environment: StoreEnvironment) throws {
     let path = try Self.path(environment)
+    try Self.checkIsNoDirectory(path)
     try Self.checkIsClosed(path, before: "erased")
     do {
       // Removes the database first: a log without a database is useless, but a database without its log has lost

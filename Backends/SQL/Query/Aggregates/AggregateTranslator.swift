@@ -36,7 +36,8 @@ struct AggregateTranslator {
   func average(_ operand: QueryOperand, neverFails: Bool = false) -> QueryOperand? {
     guard AggregateFunction.average.result(for: operand.storage) == .double else { return nil }
     let sum = dialect.nearestDouble(dialect.sum(operand.sql, of: operand.storage, neverFails: neverFails))
-    return QueryOperand(sql: "(\(sum) / COUNT(\(operand.sql)))", storage: .double)
+    let average = dialect.average(ofSum: sum, count: "COUNT(\(operand.sql))", of: operand.storage)
+    return QueryOperand(sql: "(\(average))", storage: .double)
   }
 
   private func extreme(_ operand: QueryOperand, isMaximum: Bool) -> QueryOperand {

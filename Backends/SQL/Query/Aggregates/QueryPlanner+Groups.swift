@@ -57,7 +57,8 @@ extension QueryPlanner {
       let plain = ordinal == nil ? operands[key.column] : terms.operand(query.columns[key.column])
       guard let operand = plain.flatMap({ translator.folded($0, key.options) }) else { return nil }
       let term = ordinal.map { "\(number: $0)" as SQLFragment } ?? operand.sql
-      result.append(orderTerm(term, of: operand, isAscending: key.isAscending))
+      result.append(
+        orderTerm(term, of: operand, isAscending: key.isAscending, missingValues: key.missingValues))
     }
     return result.joined(separator: ", ")
   }
