@@ -29,6 +29,49 @@ import Testing
     #expect(error.message.contains(message), "\(error.message)")
   }
 
+  @Test(arguments: [
+    ("title + 1 == 2", "'+' calculates with numbers; 'title' (text) is not a number"),
+    ("price + rating > 1", "a decimal and a floating-point number have no common type"),
+    ("price / rating > 1", "'/' cannot be applied to 'price' (decimal) and 'rating' (floating-point number)"),
+    ("modulus:by:(rating, 2) == 0", "the remainder is defined for integers only"),
+    ("year + 1 == 'x'", "the result of '+' (integer) cannot be compared with a constant (text)"),
+    ("SUBQUERY(artist, $a, $a.name == 'x').@count > 0", "'artist' is not a to-many relationship; SUBQUERY counts"),
+    ("tracks.@count == 'x'", "the count of 'tracks' cannot be compared with a constant (text)"),
+    ("SELF > SELF", "the object itself has no order"), ("artist BETWEEN {artist, artist}", "has no order"),
+    ("price ==[c] 1", "An option for case or diacritics compares texts; 'price' (decimal) is not text"),
+    ("year BETWEEN {title, 3}", "'year' (integer) cannot be compared with 'title' (text)"),
+    ("year BETWEEN {3, title}", "'year' (integer) cannot be compared with 'title' (text)"),
+    ("year IN {1, 'x'}", "'year' (integer) cannot be compared with a constant (text)"),
+    ("3 == title", "a constant (integer) cannot be compared with 'title' (text)"),
+    ("year == $x", "The variable '$x' has no value"), ("$x == year", "The variable '$x' has no value"),
+    ("year + $x == 1", "The variable '$x' has no value"), ("year IN $x", "The variable '$x' has no value"),
+    ("ANY tracks (length BETWEEN $x)", "The variable '$x' has no value"),
+  ])
+  func `a predicate whose operands have no common meaning is refused with their names`(
+    format: String, message: String
+  ) throws {
+    let error = try #require(try library.refusal(of: format))
+    #expect(error.code == .invalidPredicate)
+    #expect(error.message.contains(message), "\(error.message)")
+  }
+
+  @Test func `constants of lists, of ranges and of the left side are converted like those of the right side`() throws {
+    let album = try library.entity("Album")
+    func checked(_ format: String) throws -> FetchPredicate { try FetchPredicate(format: format).checked(for: album) }
+    let (year, rating) = (FetchExpression.path(PropertyPath("year")), FetchExpression.path(PropertyPath("rating")))
+    #expect(try checked("1.0 <= year") == .comparison(.value(.int(1)), .lessOrEqual, year))
+    #expect(try checked("year IN {1.0, 1.5, NULL}") == .membership(year, in: [.int(1), .double(1.5), .null]))
+    #expect(try checked("year BETWEEN {1.0, 2.5}") == .between(year, .value(.int(1)), .value(.double(2.5))))
+    #expect(try checked("year == 1e30") == .comparison(year, .equal, .value(.double(1e30))))
+    #expect(
+      try checked("rating == 9007199254740993") == .comparison(rating, .equal, .value(.int(9_007_199_254_740_993))))
+    let flag = FetchExpression.path(PropertyPath("isLive"))
+    #expect(try checked("isLive == 0") == .comparison(flag, .equal, .value(.bool(false))))
+    let price = FetchExpression.path(PropertyPath("price"))
+    let tenth = try #require(Decimal(string: "0.1"))
+    #expect(try checked("price > 0.1") == .comparison(price, .greater, .value(.decimal(tenth))))
+  }
+
   @Test func `an unknown name is refused and the error lists the known names`() throws {
     let error = try #require(try library.refusal(of: "artist.nme == 'x'"))
     #expect(error.code == .unknownProperty)

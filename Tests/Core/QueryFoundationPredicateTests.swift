@@ -38,6 +38,16 @@ import Testing
     #expect(try format(#Predicate<Album> { $0.tracks.count > 3 }) == "tracks.@count > 3")
   }
 
+  @Test func `empty relationships, booleans, unwrapped values and captured ranges are converted`() throws {
+    let closed = 1...2
+    let open = 1..<3
+    #expect(try format(#Predicate<Album> { $0.tracks.isEmpty }) == "tracks.@count == 0")
+    #expect(try format(#Predicate<Album> { $0.isLive }) == "isLive == TRUE")
+    #expect(try format(#Predicate<Album> { $0.isLive && $0.year! > 3 }) == "isLive == TRUE AND year > 3")
+    #expect(try format(#Predicate<Track> { closed.contains($0.length) }) == "length BETWEEN {1, 2}")
+    #expect(try format(#Predicate<Track> { open.contains($0.length) }) == "length >= 1 AND length < 3")
+  }
+
   @Test func `an unsupported expression is named in the error`() throws {
     let error = #expect(throws: CoherenceError.self) { try format(#Predicate<Track> { $0.length + 1 == 2 }) }
     #expect(error?.code == .invalidPredicate)

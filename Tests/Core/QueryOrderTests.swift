@@ -39,6 +39,14 @@ import Testing
     #expect(try titles(SortKey("country", .reverse), SortKey("name")) == ["é", "a", "b", "A", "B"])
   }
 
+  @Test func `missing values come first or last where a criterion places them`() throws {
+    #expect(try titles(SortKey("country", missingValues: .last), SortKey("name")) == ["a", "b", "é", "A", "B"])
+    #expect(
+      try titles(SortKey("country", .reverse, missingValues: .first), SortKey("name")) == ["A", "B", "é", "a", "b"])
+    #expect(try titles(SortKey("country", missingValues: .first), SortKey("name")) == ["A", "B", "a", "b", "é"])
+    #expect(SortKey("country", .reverse, missingValues: .first).description == "country DESC NULLS FIRST")
+  }
+
   @Test func `an order follows to-one relationships and treats a missing target as a missing value`() throws {
     let album = try library.makeAlbum()
     let other = try library.make("Album", ["title": "Other"])

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceInMemory
+import Foundation
 import Synchronization
 import Testing
 
@@ -72,6 +73,22 @@ import Testing
       try save(context, "b")
       #expect(jobs.count == 2)
     }
+    withExtendedLifetime(listening) {}
+  }
+
+  @Test func `a signal that an observer of a save asks for is sent with the next save`() throws {
+    let (jobs, listening) = try listen(to: "jobs")
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let token = NotificationCenter.default.addObserver(
+      forName: .managedObjectContextDidSave, object: context, queue: nil
+    ) { notification in
+      (notification.object as? ManagedObjectContext)?.signalOnSave("jobs")
+    }
+    try context.performAndWait { try save(context, "a") }
+    NotificationCenter.default.removeObserver(token)
+    #expect(jobs.count == 1)
+    try context.performAndWait { try save(context, "b") }
+    #expect(jobs.count == 2)
     withExtendedLifetime(listening) {}
   }
 

@@ -104,6 +104,34 @@ import Testing
     }
   }
 
+  /// An object whose hook throws an error with a text for logs.
+  final class Label: ManagedObject {
+    struct Unreadable: LoggableError { var logDescription: String { "is unreadable" } }
+
+    override func validateForInsert() throws { throw Unreadable() }
+  }
+
+  @Test func `the description of a failed save has the text of a hook's error only if logs may contain it`() throws {
+    try context.performAndWait {
+      let parcel = try Parcel(context: context)
+      parcel[Parcel.Properties.table.weight] = 21
+      let error = #expect(throws: CoherenceError.self) { try context.save() }
+      let text = error?.description ?? ""
+      #expect(text.contains("Parcel.weight: ") && text.contains("Refusal") && !text.contains("heavy"), "\(text)")
+    }
+    let model = try ManagedObjectModel {
+      Entity("Label", class: Label.self) { Attribute("text", .string, default: "") }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let other = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    try other.performAndWait {
+      _ = try other.insertNewObject(forEntityName: "Label")
+      let error = #expect(throws: CoherenceError.self) { try other.save() }
+      #expect(error?.description.contains("Label: is unreadable.") == true)
+    }
+  }
+
   @Test func `a subclass adds rules for its own properties to the inherited rules`() throws {
     try context.performAndWait {
       let letter = try Letter(context: context)

@@ -66,6 +66,24 @@ struct LiveResultEndTests {
     #expect(watcher.failures.count == 1)
   }
 
+  @Test(arguments: Backend.available)
+  func `a result that is asked for again in the block that attaches its store again stays up to date`(
+    backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let context = ManagedObjectContext(coordinator: stack.coordinator)
+    let controller = FetchedResultsController(fetchRequest: LiveLibrary.tracks, managedObjectContext: context)
+    try context.performAndWait { try controller.performFetch() }
+    try context.performAndWait {
+      try stack.coordinator.remove(stack.store)
+      try stack.container.attachPersistentStore(for: stack.configuration)
+      try controller.performFetch()
+    }
+    try stack.add("a")
+    let count = context.performAndWait { controller.fetchedObjects.count }
+    #expect(count == 1)
+  }
+
   @Test func `the stream ends with its context`() async throws {
     let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
     var context: ManagedObjectContext? = ManagedObjectContext(coordinator: stack.coordinator)

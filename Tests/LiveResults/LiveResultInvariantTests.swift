@@ -77,6 +77,8 @@ private struct RandomLiveWork {
       ("sections", tracks.sort("genre").sort("title"), "genre"),
       ("a range", tracks.sort("length").limit(4, offset: 2), nil),
       ("a range in sections", tracks.sort("genre").limit(6), "genre"),
+      ("sections, missing genres last", tracks.sort("genre", missingValues: .last).sort("title"), "genre"),
+      ("a range, missing genres first", tracks.sort("genre", .reverse, missingValues: .first).limit(4), nil),
       ("an offset", FetchRequest(entityName: "Bonus").sort("title").limit(100, offset: 1), nil),
     ]
     guard withPaths else { return plain }

@@ -252,6 +252,21 @@ struct ObservedObjectTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a reader of the list alone, and a reader of the sections alone, is notified of a change`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(backend)
+    let tracks = try stack.view.observed(Track.all.sort("title"), sectionKeyPath: "title")
+    let (list, sections) = (Reader(), Reader())
+    list.follow { _ = tracks.list }
+    sections.follow { _ = tracks.sections }
+    try stack.write { try Track(context: $0).title = "a" }
+    stack.view.performAndWait {}
+    #expect(list.notifications == 1 && sections.notifications == 1)
+    #expect(tracks.list.count == 1 && tracks.sections.count == 1)
+  }
+
+  @Test(arguments: Backend.available)
   func `an observed result may be released by its reader in the middle of its delivery`(backend: Backend) throws {
     let stack = try Stack(backend)
     let owner = Owner()

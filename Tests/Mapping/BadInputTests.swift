@@ -199,6 +199,31 @@ struct BadInputTests {
       message { try other.manager.save(limited, models: [unbounded], shouldOverwrite: false) }.contains("finite"))
   }
 
+  @Test func `the error of a JSON field names the field, and no key of the stored value`() throws {
+    struct Texts: Codable, Sendable {
+      var id: Int
+      var counts: [String: String]
+    }
+    struct Numbers: Codable, Sendable {
+      var id: Int
+      var counts: [String: Int]
+    }
+    let texts = Mapping<Texts>("Visitors", uid: \.id) {
+      Field("id", \.id)
+      Field("counts", json: \.counts)
+    }
+    let numbers = Mapping<Numbers>("Visitors", uid: \.id) {
+      Field("id", \.id)
+      Field("counts", json: \.counts)
+    }
+    let stack = try MappingStack(model: ManagedObjectModel { texts })
+    let model = Texts(id: 1, counts: ["ann@example.org": "many"])
+    try stack.manager.save(texts, models: [model], shouldOverwrite: true)
+    let error = #expect(throws: CoherenceError.self) { try stack.manager.fetchModels(numbers) }
+    #expect(error?.code == .modelDoesNotFit && error?.message.contains("'counts'") == true)
+    #expect(error?.description.contains("ann") == false)
+  }
+
   @Test func `a mapping that does not fit its entity is refused with all of its faults`() throws {
     let stack = try Person.stack(.inMemory)
     let wrong = Mapping<Person>("Person", uid: \.id) {

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceMapping
+import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
 import Synchronization
@@ -8,6 +9,22 @@ import TestSupport
 
 @Suite("Managers in use")
 struct ManagerUseTests {
+  @Test func `a manager made by the name of its model has the stores, directory and merge policy of its arguments`()
+    throws
+  {
+    let name = "Model \(UUID().uuidString)"
+    let model = try ManagedObjectModel(name: name, entities: [Entity("Thing")])
+    try model.register()
+    let directory = TemporaryDirectory()
+    var policy = MergePolicy.objectTrumps
+    policy.allows = { _ in true }
+    let manager = PersistenceManager(
+      modelName: name, mergePolicy: policy,
+      storeConfigurations: [StoreConfiguration(fileName: "things.db", type: .sqlite)], storeLocation: directory.url)
+    try manager.load()
+    #expect(directory.has("things.db") && manager.mergePolicy.allows != nil)
+  }
+
   @Test(arguments: Backend.available)
   func `many threads save, fetch and delete at once`(backend: Backend) throws {
     let stack = try MappingStack(backend)

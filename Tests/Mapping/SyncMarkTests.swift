@@ -1,5 +1,7 @@
 import CoherenceCore
+import CoherenceInMemory
 import CoherenceMapping
+import CoherenceStrategies
 import Synchronization
 import Testing
 import TestSupport
@@ -65,6 +67,32 @@ struct SyncMarkTests {
     #expect(left.count == 1)
     #expect(try uploads(stack) == ["3"])
     #expect(try fruit("3", stack)?.name == "Green mango")
+    #expect(!context.performAndWait { context.hasChanges })
+  }
+
+  @Test func `the records of one store are marked although a record of another store was edited since`() throws {
+    let stack = try filled()
+    let second = try stack.manager.container.persistentStoreCoordinator.addPersistentStore(type: .inMemory)
+    let writer = stack.manager.workerContext
+    try writer.performAndWait {
+      let fig = try writer.insertNewObject(forEntityName: "FruitRecord")
+      try fig.setValue("9", for: "id")
+      try fig.setValue("Fig", for: "name")
+      try writer.assign(fig, to: second)
+      try writer.save()
+    }
+    let context = stack.manager.workerContext
+    let receipts = try context.performAndWait {
+      let sent: [FruitRecord] = try stack.manager.fetchRecordsToUpload(context: context)
+      return (sent.map(\.uploadReceipt), sent)
+    }
+    #expect(receipts.0.count == 5)
+    try stack.manager.save(
+      entity: FruitRecord.self, models: [Fruit(uid: "9", name: "Green fig")], shouldOverwrite: false, from: .here)
+    let left = try stack.manager.markRecordsAsUploaded(
+      entity: FruitRecord.self, receipts: receipts.0, context: context)
+    #expect(left.count == 1)
+    #expect(try uploads(stack) == ["9"])
     #expect(!context.performAndWait { context.hasChanges })
   }
 

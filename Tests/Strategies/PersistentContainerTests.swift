@@ -3,6 +3,7 @@ import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
+import Logging
 import Testing
 import TestSupport
 
@@ -18,6 +19,25 @@ struct PersistentContainerTests {
     #expect(container.name == name)
     #expect(container.managedObjectModel === model)
     #expect(container.managedObjectModel == ContainerModels.users)
+  }
+
+  @Test func `a container made by the name of its model has the directory, handler, stores and log of its arguments`()
+    async throws
+  {
+    let name = "Registered-\(UUID().uuidString)"
+    try ContainerModels.makeUsers(name: name).register()
+    let (directory, log, registry) = (TemporaryDirectory(), MessageLog(), StoreRegistry())
+    try registry.register(.inMemory)
+    let errors = AsyncStream.makeStream(of: Void.self)
+    let container = try Container(
+      name: name, storeLocation: directory.url, asyncErrorBlock: { _ in errors.continuation.finish() },
+      registry: registry, logger: log.logger)
+    #expect(container.storeLocation == directory.url)
+    // The name of the type has no factory by itself.
+    try container.attachPersistentStore(for: StoreConfiguration(type: "InMemory"))
+    container.errorHandler(TestError())
+    for await _ in errors.stream {}
+    #expect(log.texts(.error).contains { $0.contains("An error had no caller") })
   }
 
   @Test func `the error of a missing model lists the registered models`() {

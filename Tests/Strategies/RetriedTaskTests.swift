@@ -261,6 +261,11 @@ struct RetriedTaskTests {
       { _ in throw CoherenceError(.deleteDenied, "Denied.", isRetryable: true) },
       { _ in throw CoherenceError(.validationFailed, "Refused.", isRetryable: true) },
       { _ in throw CoherenceError(.storeFull, "Full.") },
+      { _ in throw CoherenceError(.objectUnavailable, "Unavailable.", isRetryable: true) },
+      { _ in
+        let cause = CoherenceError(.storeFull, "Full.")
+        throw CoherenceError(.objectUnavailable, "Unavailable.", underlying: cause, isRetryable: true)
+      },
       { try Counter(context: $0).name = "" },
     ]
     for failure in failures {
@@ -268,6 +273,23 @@ struct RetriedTaskTests {
       #expect(count == 1)
       #expect(error != nil)
     }
+  }
+
+  @Test(arguments: [ErrorCode.uniquenessViolated, .danglingReference])
+  func `the second violation of a constraint ends the attempts, whatever errors are between`(
+    code: ErrorCode
+  ) async throws {
+    let stack = try CounterStack(on: .inMemory)
+    let attempts = Atomic<Int>(0)
+    await #expect {
+      try await stack.container.performBackgroundTask(retrying: Self.atOnce(9)) { _, attempt in
+        attempts.store(attempt, ordering: .relaxed)
+        throw attempt == 2 ? Self.conflict : CoherenceError(code, "Violated.")
+      }
+    } throws: {
+      code ~= $0
+    }
+    #expect(attempts.load(ordering: .relaxed) == 3)
   }
 
   @Test func `attempts with transient errors are repeated, up to the limit of the policy`() async throws {

@@ -36,6 +36,27 @@ struct StoreAttachmentTests {
     #expect(directory.has("Stores.sqlite"))
   }
 
+  @Test func `a container shows the migration of the store that it would attach`() throws {
+    let earlier = try ManagedObjectModel { Entity("Note") { Attribute("text", .string) } }
+    let later = try ManagedObjectModel {
+      Entity("Note") {
+        Attribute("text", .string)
+        Attribute("title", .string, optional: true)
+      }
+    }
+    let container = makeContainer(earlier)
+    #expect(try container.migrationPreview() == nil)
+    #expect(!FileManager.default.fileExists(atPath: directory.url.path))
+    try container.attachPersistentStore()
+    #expect(try container.migrationPreview()?.isEmpty == true)
+    let found = try makeContainer(later).migrationPreview()
+    #expect(found?.statements.contains { $0.contains("title") } == true)
+    let error = #expect(throws: CoherenceError.self) {
+      try container.migrationPreview(for: StoreConfiguration(type: .inMemory))
+    }
+    #expect(error?.code == .unsupported)
+  }
+
   @Test func `an empty list of configurations means the default store`() throws {
     let container = makeContainer()
     #expect(try container.attachPersistentStores(for: []).count == 1)

@@ -81,6 +81,36 @@ struct StoreLocationTests {
     #expect(path(StoreConfiguration(fileName: "TestFile.ext", name: "name")) == "/test/path/TestFile.ext")
   }
 
+  /// Names that a program may have from its users.
+  private static let foreignNames = [
+    "../other", "..", ".", "a/b", "/etc/passwd", "../\u{301}x", "a\0b", "a%2Fb", "a%252Fb", "a%00b", "%2E%2E", "100%",
+  ]
+
+  @Test("a given file name of any origin is a file in the directory", arguments: Self.foreignNames)
+  func staysInDirectory(name: String) throws {
+    let location = try #require(path(StoreConfiguration(fileName: name)))
+    let file = URL(fileURLWithPath: location, isDirectory: false).standardizedFileURL
+    #expect(file.deletingLastPathComponent().path == "/test/path", "\(location)")
+    #expect(!location.utf8.contains(0))
+  }
+
+  @Test func `different file names are different files`() {
+    let paths = Self.foreignNames.compactMap { path(StoreConfiguration(fileName: $0)) }
+    #expect(Set(paths).count == Self.foreignNames.count, "\(paths)")
+    #expect(path(StoreConfiguration(fileName: "100%")) == "/test/path/100%")
+  }
+
+  @Test func `an empty file name is no name`() {
+    #expect(path(StoreConfiguration(fileName: "")) == "/test/path/DefaultPrefix.sqlite")
+  }
+
+  @Test("a slash before a combining mark leads no composed name out of the directory")
+  func composedNameStaysInDirectory() {
+    let url = StoreConfiguration.storeURL(
+      prefix: "../\u{301}x", configuration: nil, type: StoreType("SQLite"), location: directory)
+    #expect(url.standardizedFileURL.deletingLastPathComponent().path == "/test/path", "\(url.path)")
+  }
+
   @Test(
     "the name of a file keeps the case of the prefix only",
     arguments: [

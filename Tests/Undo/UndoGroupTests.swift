@@ -96,6 +96,36 @@ import Testing
     #expect(try stack.count == 4)
   }
 
+  /// An object that the test does not retain.
+  private struct WeakObject {
+    weak var object: ManagedObject?
+  }
+
+  @Test(arguments: Backend.available)
+  func `a history with a limit releases the objects that undos have inserted again, after their groups`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.inHistory { $0.groupLimit = 1 }
+    var objects: [WeakObject] = []
+    for key in 1...200 as ClosedRange<Int64> {
+      try stack.change { context in
+        let artist = try context.insertNewObject(forEntityName: "Artist")
+        try artist.setValue(key, for: "key")
+        try artist.setValue("", for: "title")
+        try context.save()
+        context.delete(artist)
+        objects.append(WeakObject(object: artist))
+      }
+      try stack.save()
+      try stack.undo()
+      try stack.save()
+    }
+    #expect(objects.count { $0.object != nil } < 100)
+    let count = try stack.change { try $0.count(for: FetchRequest<ManagedObject>(entityName: "Artist")) }
+    #expect(count == 200)
+  }
+
   @Test(arguments: Backend.available)
   func `a group without a name takes the name of a group in it`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)
@@ -265,6 +295,64 @@ import Testing
     #expect(try Graph(of: view).lines.count == 2)
     try history.undo()
     #expect(try Graph(of: view).lines.isEmpty)
+  }
+
+  /// Returns after the end of the present turn of the main queue.
+  @MainActor private func endTurn() async {
+    await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
+  }
+
+  @Test(arguments: Backend.available) @MainActor
+  func `each turn is a group after the history was moved to another context in the middle of a turn`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let view = stack.container.viewContext
+    let other = ManagedObjectContext(
+      concurrencyType: .mainQueue, coordinator: stack.container.persistentStoreCoordinator)
+    let history = UndoHistory()
+    view.undoHistory = history
+    try UndoLibrary.insert("Tag", 1, in: view)
+    other.undoHistory = history
+    await endTurn()
+    for key in [2, 3] {
+      try UndoLibrary.insert("Tag", key, in: other)
+      await endTurn()
+    }
+    try history.undo()
+    #expect(try Graph(of: other).lines.count == 1)
+    try history.undo()
+    #expect(try Graph(of: other).lines.isEmpty)
+    #expect(!history.canUndo)
+  }
+
+  @Test(arguments: Backend.availableSQL) @MainActor
+  func `each turn is a group again after the store of a deleted object was attached again`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in try UndoLibrary.insert("Artist", 1, in: context) }
+    try stack.save()
+    let view = stack.container.viewContext
+    let history = UndoHistory()
+    view.undoHistory = history
+    let artist = try #require(try UndoLibrary.object("Artist", 1, in: view))
+    view.delete(artist)
+    let coordinator = stack.container.persistentStoreCoordinator
+    let store = try #require(coordinator.persistentStores.first)
+    try coordinator.remove(store)
+    // The rules of the delete cannot be applied, so that the group stays open.
+    await endTurn()
+    try coordinator.addPersistentStore(type: store.type, at: store.url, options: store.environment.options)
+    for key in [2, 3] {
+      try UndoLibrary.insert("Tag", key, in: view)
+      await endTurn()
+    }
+    try history.undo()
+    #expect(try view.count(for: FetchRequest<ManagedObject>(entityName: "Tag")) == 1)
+    try history.undo()
+    #expect(try view.count(for: FetchRequest<ManagedObject>(entityName: "Tag")) == 0)
+    #expect(!artist.isDeleted)
   }
 
   @Test(arguments: Backend.available)

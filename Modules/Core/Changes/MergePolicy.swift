@@ -58,6 +58,15 @@
 /// the additions and removals of both writers. The order is the order of one writer, and members that this writer does
 /// not know come last. The saver's order wins, except under ``storeTrumps`` when the other writer changed the order.
 /// Where a policy discards the saver's changes of a record, members that the saver added to its lists come last.
+///
+/// ## One-to-one relationships
+///
+/// Both sides of a one-to-one relationship are values of their records. After the policy has decided about a record in
+/// conflict, the other records follow: a partner that the record loses does not lead to the record any more, and a
+/// partner that the record keeps leads to it again. If the policy decides about both records of a pair, the record whose
+/// reference the saver has changed goes first. A record that the save restores has no partner if the former partner has
+/// another one since. A save throws ``ErrorCode/versionConflict`` if a record needs the reference that it would
+/// lose.
 public struct MergePolicy: Sendable {
   indirect enum Kind: Sendable {
     case error, storeTrumps, objectTrumps, overwrite, rollback

@@ -3,8 +3,8 @@ extension ManagedObjectContext {
   ///
   /// For stores attached with ``StoreOption/allowsDuplicateKeys``. The kept record of each key keeps its attributes. It
   /// also gets the members of its duplicates, their to-one targets where it has none, and the references of other
-  /// records to the duplicates. Then the duplicates are deleted, and their delete rules apply. Records with a missing
-  /// value in the key stay unchanged.
+  /// records to the duplicates. Weak references are redirected in every attached store that accepts changes. Then the
+  /// duplicates are deleted, and their delete rules apply. Records with a missing value in the key stay unchanged.
   ///
   /// Call it inside the context. The call reads all keys of the entity once and keeps them in memory until it returns.
   /// It makes objects of duplicate records and of their related records only.
@@ -38,7 +38,7 @@ extension ManagedObjectContext {
       }
       for scope in entity.keyScopes where scope.keyAttributes == key {
         finder.scope = scope.name
-        finder.defaultStore = try coordinator().stores(holding: scope).first?.identifier
+        finder.defaultStore = try coordinator().storesForNewRecords(of: scope).first?.identifier
         try compare(FetchRequest<ManagedObject>(entityName: scope.name), with: finder)
       }
       let merger = DuplicateMerger(context: self, model: model)
@@ -59,6 +59,7 @@ extension ManagedObjectContext {
         }
       }
       try merger.redirectReferences(keptRecords)
+      try merger.redirectWeakReferences(keptRecords)
       for id in keptRecords.keys.sorted(by: ManagedObjectID.precedes) { delete(object(with: id)) }
       return keptRecords.count
     }
@@ -173,7 +174,7 @@ private struct DuplicateMerger {
   /// - Parameter keptRecords: The kept records by the identifiers of their duplicates.
   func redirectReferences(_ keptRecords: [ManagedObjectID: ManagedObject]) throws {
     guard let root = keptRecords.first?.key.entity else { return }
-    for entity in model.entities {
+    for entity in model.entities where try context.isHeld(entity) {
       for relationship in entity.relationships
       where relationship.entity === entity && relationship.inverse == nil && relationship.destination.root === root {
         try redirect(relationship, keptRecords)
@@ -207,5 +208,48 @@ private struct DuplicateMerger {
     var seen: Set<ManagedObjectID> = []
     let members = try owner.objects(for: relationship.name).map { keptRecords[$0.objectID] ?? $0 }
     try owner.setObjects(members.filter { seen.insert($0.objectID).inserted }, for: relationship.name)
+  }
+
+  // MARK: Weak references
+
+  /// Redirects weak references to duplicates to the kept records.
+  ///
+  /// - Parameter keptRecords: The kept records by the identifiers of their duplicates.
+  func redirectWeakReferences(_ keptRecords: [ManagedObjectID: ManagedObject]) throws {
+    guard let root = keptRecords.first?.key.entity.root else { return }
+    let attributes = model.entities.flatMap { entity in
+      entity.attributes.filter { $0.entity === entity && $0.derivation == nil && mayLead($0, to: root) }
+    }
+    guard !attributes.isEmpty else { return }
+    var keptRecordsByText: [AttributeValue: ManagedObject] = [:]
+    // Nothing refers weakly to a record without a permanent identifier.
+    for (id, kept) in keptRecords where !id.isTemporaryID {
+      keptRecordsByText[.string(try StoredObjectID(id).description)] = kept
+    }
+    let texts = Array(keptRecordsByText.keys)
+    for attribute in attributes where try context.isHeld(attribute.entity) {
+      for start in stride(from: 0, to: texts.count, by: Self.chunkSize) {
+        let chunk = Array(texts[start..<min(start + Self.chunkSize, texts.count)])
+        var request = FetchRequest<ManagedObject>(entityName: attribute.entity.name)
+        request.predicate = .membership(.path(PropertyPath(attribute.name)), in: chunk)
+        for owner in try context.fetch(request) where !isReadOnly(owner) {
+          let text = try owner.value(for: attribute.name)
+          guard let kept = keptRecordsByText[text] else { continue }
+          try owner.setAttributeValue(.string(try kept.permanentStoredID().description), for: attribute.name)
+        }
+      }
+    }
+  }
+
+  /// Whether an attribute is a weak reference to records of a hierarchy.
+  private func mayLead(_ attribute: AttributeDescription, to root: EntityDescription) -> Bool {
+    guard case .weakReference(let name) = attribute.type else { return false }
+    return name.map { model.entitiesByName[$0]?.root === root } ?? true
+  }
+
+  /// Whether the store of an object refuses changes.
+  private func isReadOnly(_ object: ManagedObject) -> Bool {
+    let store = object.storeIdentifier.flatMap { context.persistentStoreCoordinator?.persistentStore(with: $0) }
+    return store?.environment.isReadOnly == true
   }
 }

@@ -3,11 +3,13 @@ extension PersistentStoreCoordinator {
   /// more. The stored identifier may have a former name of the entity. May be called on any thread.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store of the record is not attached, ``ErrorCode/unknownEntity``
-  ///   when the model lacks the entity, or has it as a subentity.
+  ///   when the model lacks the entity, or has it as a subentity, and ``ErrorCode/noStore`` when the store does not
+  ///   hold the entity, because the model has moved it to another configuration.
   public func objectID(for id: StoredObjectID) throws(CoherenceError) -> ManagedObjectID {
     guard let store = persistentStore(with: id.storeIdentifier) else { throw id.withoutStore }
     let entity = try managedObjectModel.entity(identifiedAs: id.entityName)
     guard entity.root === entity else { throw id.withoutHierarchy }
+    guard store.environment.entities.contains(where: { $0 === entity }) else { throw id.outsideOfStore }
     return ManagedObjectID(space: store.spaces[entity], key: id.key)
   }
 }
@@ -36,8 +38,8 @@ extension ManagedObjectID: Codable {
   /// Decodes the identifier of a record in an attached store. Reads no store.
   ///
   /// - Throws: ``ErrorCode/invalidIdentifier`` for any other text, and when coordinators with different models have the
-  ///   store attached and the decoder names none; ``ErrorCode/storeDetached``; ``ErrorCode/unknownEntity``; errors of
-  ///   the decoder.
+  ///   store attached and the decoder names none; with a coordinator as ``PersistentStoreCoordinator/objectID(for:)``;
+  ///   ``ErrorCode/storeDetached``; ``ErrorCode/unknownEntity``; errors of the decoder.
   public init(from decoder: any Decoder) throws {
     let id = try StoredObjectID(from: decoder)
     if let coordinator = decoder.userInfo[.persistentStoreCoordinator] as? PersistentStoreCoordinator {
@@ -74,6 +76,13 @@ extension StoredObjectID {
       .unknownEntity,
       "The identifier is of the entity '\(entityName)', which the model of its store does not have as the root of a "
         + "hierarchy; decode it with the model that it was made with.")
+  }
+
+  fileprivate var outsideOfStore: CoherenceError {
+    CoherenceError(
+      .noStore,
+      "The identifier is of a record of '\(entityName)' in a store that is attached without this entity; attach the "
+        + "store for a configuration with the entity, or assign the identifier of a record of another store.")
   }
 
   fileprivate var withoutStore: CoherenceError {

@@ -34,6 +34,13 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The contexts with pinned snapshots.
   let pinnedSnapshots = PinnedSnapshots()
   private let observing = Mutex<(any StackObserver)?>(nil)
+  /// A structure around the function: a generic type that has the function itself would wrap it once more at each
+  /// access.
+  private struct TimeSource {
+    var now: @Sendable () -> Date = { Date() }
+  }
+
+  private let timeSource = Mutex(TimeSource())
 
   /// Receives the operations of the stack. Set it before the stack is used: work that began earlier is not reported.
   public var observer: (any StackObserver)? {
@@ -43,6 +50,19 @@ public final class PersistentStoreCoordinator: Sendable {
       let former = observing.withLock { exchange(&$0, with: newValue) }
       withExtendedLifetime(former) {}
       if newValue != nil { StackObservers.add() }
+    }
+  }
+
+  /// Returns the time that a save gives to attributes derived by ``Derivation/now``: the time of the system unless the
+  /// program sets another function, as tests do. Every save, batch request and claim calls the function on its own
+  /// thread, once for its records and once for the records of a ``SaveParticipant``. The function must not use the
+  /// context that saves.
+  public var clock: @Sendable () -> Date {
+    get { timeSource.withLock { $0.now } }
+    set {
+      // Released after the lock: the former function may retain objects whose `deinit` uses this coordinator.
+      let former = timeSource.withLock { exchange(&$0, with: TimeSource(now: newValue)) }
+      withExtendedLifetime(former) {}
     }
   }
 
@@ -199,7 +219,7 @@ public final class PersistentStoreCoordinator: Sendable {
     pinnedSnapshots.release(store)
     store.close()
     AttachedStores.all.remove(store)
-    storeEventHub.post(.detached(store.identifier))
+    storeEventHub.post(.detached(store))
   }
 
   /// Reads the metadata of a store, which may block. The store need not be attached.
@@ -242,6 +262,16 @@ public final class PersistentStoreCoordinator: Sendable {
     return stores
   }
 
+  /// The attached stores that hold an entity, in the order in which they are chosen for new records: the read-only
+  /// stores last, and otherwise in the order of their attachment.
+  ///
+  /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/noStore``.
+  func storesForNewRecords(of entity: EntityDescription) throws(CoherenceError) -> [any PersistentStore] {
+    let stores = try stores(holding: entity)
+    guard stores.count > 1 else { return stores }
+    return stores.filter { !$0.environment.isReadOnly } + stores.filter { $0.environment.isReadOnly }
+  }
+
   /// The attached store of a permanent identifier.
   ///
   /// - Throws: ``ErrorCode/contextWithoutStore``, ``ErrorCode/storeDetached``.
@@ -258,7 +288,8 @@ public final class PersistentStoreCoordinator: Sendable {
   // MARK: Identifiers
 
   /// Returns the identifier for a text made by ``ManagedObjectID/description``; `nil` if the identifier's store is not
-  /// attached, and for any other text. Reads no store, so that the record may not exist any more.
+  /// attached or does not hold the entity, and for any other text. Reads no store, so that the record may not exist any
+  /// more.
   public func objectID(forDescription text: String) -> ManagedObjectID? {
     StoredObjectID(text).flatMap { try? objectID(for: $0) }
   }

@@ -76,23 +76,42 @@ public struct ValidationFailure: Sendable, Hashable, CustomStringConvertible {
   public let entityName: String
   /// The name of the property with the violation; empty for a violation of the whole object.
   public let propertyName: String
-  /// The violation, as the end of a sentence whose subject is the property: "is below the minimum".
+  /// The violation, as the end of a sentence whose subject is the property: "is below the minimum". The text of an
+  /// error that a hook of the object has thrown may contain a value of the record.
   public let reason: String
+  /// The violation without values; `nil` for a reason that has none.
+  private var reasonWithoutValues: String?
+  /// The rule of the attribute that the value does not satisfy, with its bound, for a text in the user's language.
+  /// `nil` for a failure of another kind.
+  public let rule: ValidationRule?
 
   /// Makes a failure, for stores and for code that validates records itself.
   public init(
-    code: ErrorCode, objectID: ManagedObjectID, entityName: String, propertyName: String, reason: String
+    code: ErrorCode, objectID: ManagedObjectID, entityName: String, propertyName: String, reason: String,
+    rule: ValidationRule? = nil
   ) {
     self.code = code
     self.objectID = objectID
     self.entityName = entityName
     self.propertyName = propertyName
     self.reason = reason
+    self.rule = rule
   }
 
-  /// The entity, the property and the violation, as a sentence without values of the record.
+  /// Makes the failure of an object whose hook has thrown an error.
+  init(thrownByHook error: any Error, objectID: ManagedObjectID, entityName: String, propertyName: String) {
+    let message = (error as? CoherenceError)?.message
+    self.init(
+      code: .validationFailed, objectID: objectID, entityName: entityName, propertyName: propertyName,
+      reason: message ?? "\(error)")
+    reasonWithoutValues =
+      message ?? (error as? any LoggableError)?.logDescription ?? "is refused by a hook (\(error.logText))"
+  }
+
+  /// The entity, the property and the violation, as a sentence without values of the record. Of an error that a hook
+  /// has thrown, the sentence has the type in place of the text, unless the error is a ``LoggableError``.
   public var description: String {
     let subject = propertyName.isEmpty ? entityName : "\(entityName).\(propertyName)"
-    return "\(subject): \(reason)."
+    return "\(subject): \(reasonWithoutValues ?? reason)."
   }
 }

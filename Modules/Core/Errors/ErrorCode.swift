@@ -167,7 +167,7 @@ extension ErrorCode {
   public static let contradictoryLinks = ErrorCode("contradictoryLinks")
   /// A merge would delete a larger share of the records than it may, or all of them because its input names none.
   public static let excessiveDeletion = ErrorCode("excessiveDeletion")
-  /// An action took longer than its timeout, or a stop longer than its limit.
+  /// An action, or a block of a context, took longer than its timeout, or a stop longer than its limit.
   public static let timedOut = ErrorCode("timedOut")
   /// An action did not run because an action that it depends on did not succeed.
   public static let dependencyFailed = ErrorCode("dependencyFailed")

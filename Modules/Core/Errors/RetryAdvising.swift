@@ -3,8 +3,8 @@ public import Foundation
 /// An error with advice about the date of the next attempt, such as the `Retry-After` of a server.
 ///
 /// Where the framework repeats failed work after a delay, it waits at least as long as the error asks for: actions,
-/// persisted actions and retried background tasks without a bound, refreshes and edits of an outbox up to the longest
-/// delay of their options.
+/// persisted actions, retried background tasks and streams of server-sent events without a bound, refreshes and edits
+/// of an outbox up to the longest delay of their options.
 public protocol RetryAdvising: Error {
   /// The shortest delay before another attempt; `nil` without advice. A delay of more than a century counts as a
   /// century.

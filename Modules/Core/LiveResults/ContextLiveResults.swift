@@ -119,7 +119,7 @@ final class ContextLiveResults: TurnObserver {
     try? context.applyReadableDeleteRules()
     for result in results {
       do {
-        if !content.detached.isEmpty, result.stores.contains(where: content.detached.contains) {
+        if result.reads(anyOf: content.detached) {
           throw CoherenceError(
             .storeDetached, "A store of a live result was detached; attach the store and ask for the result again.")
         }

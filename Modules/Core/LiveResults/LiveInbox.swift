@@ -20,8 +20,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     fileprivate(set) var isPostponed = false
     /// Whether posted rows may be out of date, because the results follow other processes, which post no rows.
     var isUncertain = false
-    /// The detached stores.
-    var detached: Set<StoreIdentifier> = []
+    /// The detached stores. Retained, because another store must not get the address of one of them.
+    var detached: [any AnyObject & Sendable] = []
     /// The number of listed changes.
     fileprivate var count = 0
 
@@ -38,7 +38,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       hasLostTouched = hasLostTouched || earlier.hasLostTouched
       isPostponed = isPostponed || earlier.isPostponed
       isFromStores = isFromStores || earlier.isFromStores
-      detached.formUnion(earlier.detached)
+      detached = earlier.detached + detached
       count += earlier.count
     }
 
@@ -84,7 +84,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
         content.changes.append(changes)
         content.count += changes.count
       case .everything: content.isEverything = true
-      case .detached(let store): content.detached.insert(store)
+      case .detached(let store): content.detached.append(store)
       }
       content.isFromStores = true
       return true

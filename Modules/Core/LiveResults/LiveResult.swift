@@ -46,8 +46,11 @@ final class LiveResult {
     self.sink = sink
   }
 
-  /// The stores from which the request reads.
-  var stores: [StoreIdentifier] { plan?.stores.map(\.identifier) ?? [] }
+  /// Whether the request reads from one of some stores.
+  func reads(anyOf stores: [any AnyObject & Sendable]) -> Bool {
+    guard !stores.isEmpty, let plan else { return false }
+    return plan.stores.contains { store in stores.contains { $0 === store } }
+  }
 
   /// The number of records up to the end of the range, and of spare records behind it, which refill the range without a
   /// read.

@@ -33,9 +33,13 @@ public enum Derivation: Sendable, Hashable {
   case lowercase(String)
   /// The text of an attribute of the same entity in capital letters, by the rules of Unicode for no particular language.
   case uppercase(String)
-  /// The time of the last save that changed the record's own values. Missing in records that no save has written since
-  /// the attribute was added to the store. Batch deletes, and changes of links alone, do not count.
+  /// The time of the last save that changed the record's own values, by ``PersistentStoreCoordinator/clock``. Missing
+  /// in records that no save has written since the attribute was added to the store. Batch deletes, and changes of
+  /// links alone, do not count.
   case now
+  /// The ``ManagedObjectContext/transactionAuthor`` of the context whose save last changed the record's own values, a
+  /// text. Missing after a save without an author, and in the same records as ``now``.
+  case author
   /// The value of an attribute of another record, at the end of one or more to-one relationships: `artist.name`.
   /// Missing if a relationship on the path has no target.
   case path(String)
@@ -54,7 +58,7 @@ public enum Derivation: Sendable, Hashable {
   public var source: String? {
     switch self {
     case .canonical(let name), .lowercase(let name), .uppercase(let name): name
-    case .now, .path, .count, .sum, .minimum, .maximum, .average: nil
+    case .now, .author, .path, .count, .sum, .minimum, .maximum, .average: nil
     }
   }
 
@@ -64,14 +68,14 @@ public enum Derivation: Sendable, Hashable {
     switch self {
     case .path(let path), .count(let path), .sum(let path), .minimum(let path), .maximum(let path), .average(let path):
       path
-    case .canonical, .lowercase, .uppercase, .now: nil
+    case .canonical, .lowercase, .uppercase, .now, .author: nil
     }
   }
 
   /// The type of the values; `nil` for a rule whose values have the type of another attribute.
   package var type: AttributeType? {
     switch self {
-    case .canonical, .lowercase, .uppercase: .string
+    case .canonical, .lowercase, .uppercase, .author: .string
     case .now: .date
     case .count: .int64
     case .average: .double
@@ -97,6 +101,7 @@ public enum Derivation: Sendable, Hashable {
     case .lowercase: "lowercase"
     case .uppercase: "uppercase"
     case .now: "now"
+    case .author: "author"
     case .path: "path"
     case .count: "count"
     case .sum: "sum"
@@ -114,7 +119,7 @@ public enum Derivation: Sendable, Hashable {
 struct DerivedSlot: Sendable {
   let slot: Int
   let derivation: Derivation
-  /// The slot of the attribute on which the value depends; `nil` for ``Derivation/now``.
+  /// The slot of the attribute on which the value depends; `nil` for ``Derivation/now`` and ``Derivation/author``.
   let source: Int?
 
   init?(_ attribute: AttributeDescription, in entity: EntityDescription) {
@@ -124,9 +129,10 @@ struct DerivedSlot: Sendable {
     source = derivation.source.flatMap { entity.attribute(named: $0)?.slot }
   }
 
-  /// Computes the derived value from the values of a record and the time of its save.
-  func value(in values: (Int) -> AttributeValue, savedAt time: Timestamp) -> AttributeValue {
-    source.map { derivation.value(from: values($0)) } ?? .date(time)
+  /// Computes the derived value from the values of a record, and from the time and the author of its save.
+  func value(in values: (Int) -> AttributeValue, savedAt time: Timestamp, by author: AttributeValue) -> AttributeValue {
+    if let source { return derivation.value(from: values(source)) }
+    return derivation == .author ? author : .date(time)
   }
 }
 

@@ -90,7 +90,7 @@ private struct Route {
   /// - Returns: `nil` for a path that does not begin with a relationship, and for a path to an entity that the model
   ///   does not have.
   init?(_ path: String, from entity: Entity, in validation: ModelValidation) {
-    var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
+    var names = path.pathNames[...]
     end = entity
     while let name = names.first,
       let next = validation.allProperties(end).first(where: { $0.name == name }) as? Relationship

@@ -41,7 +41,7 @@ public struct RelationshipDerivation: Sendable, Hashable {
   /// - Returns: `nil` for an attribute whose rule reads no other records.
   init?(_ attribute: AttributeDescription) {
     guard let derivation = attribute.derivation, let path = derivation.relationshipPath,
-      let rule = Rule(derivation, path.split(separator: ".").map(String.init)[...], from: attribute.entity)
+      let rule = Rule(derivation, path.pathNames[...], from: attribute.entity)
     else { return nil }
     self.attribute = attribute
     self.rule = rule
@@ -98,7 +98,7 @@ extension RelationshipDerivation.Rule {
     case .minimum: self = .members(.minimum, last, attribute)
     case .maximum: self = .members(.maximum, last, attribute)
     case .average: self = .members(.average, last, attribute)
-    case .canonical, .lowercase, .uppercase, .now, .count: return nil
+    case .canonical, .lowercase, .uppercase, .now, .author, .count: return nil
     }
   }
 }

@@ -132,7 +132,7 @@ extension ManagedObject {
 
   /// Clears the position of a record in its former owner's list, because it has no position in the new owner's list
   /// yet.
-  private final func clearPosition(after slot: Int) throws {
+  final func clearPosition(after slot: Int) throws {
     guard slot + 1 < entity.slotCount, case .position = entity.slots[slot + 1] else { return }
     try write(.null, at: slot + 1)
   }

@@ -5,9 +5,10 @@ extension ManagedObject {
   ///
   /// `nil` for a missing reference, for a record deleted in this context, for a dangling reference, whose record does
   /// not exist, and while the store of the record is detached. A dangling reference is reported with
-  /// ``ErrorCode/recordVanished``, and a detached store with ``ErrorCode/storeDetached``, to
-  /// ``ManagedObjectContext/reportedErrors``; both leave the object available, and a later call tries again. A record
-  /// of another class is reported with ``ErrorCode/wrongType``.
+  /// ``ErrorCode/recordVanished``, a detached store with ``ErrorCode/storeDetached``, and a store that does not hold
+  /// the entity of the record with ``ErrorCode/noStore``, to ``ManagedObjectContext/reportedErrors``; all leave the
+  /// object available, and a later call tries again. A record of another class is reported with
+  /// ``ErrorCode/wrongType``.
   ///
   /// The references of objects from the same fetch are read together, so that a loop over fetched objects sends few
   /// statements. A request prefetches the objects by the name of the attribute, like the targets of a relationship.
@@ -34,7 +35,7 @@ extension ManagedObject {
       }
       return target.isDeleted ? nil : target
     } catch let error as CoherenceError
-      where error.code == .storeDetached || error.code == .wrongType || error.code == .unknownEntity
+      where [ErrorCode.storeDetached, .noStore, .wrongType, .unknownEntity].contains(error.code)
     {
       managedObjectContext?.report(error, for: self, losesChange: false)
       return nil
@@ -58,7 +59,8 @@ extension ManagedObject {
   /// context, and for a dangling reference. The throwing form of the accessor, by name.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/wrongType`` for another attribute;
-  ///   ``ErrorCode/storeDetached`` while the store of the record is not attached; errors of loading the record.
+  ///   ``ErrorCode/storeDetached`` while the store of the record is not attached; ``ErrorCode/noStore`` when the store
+  ///   does not hold the entity of the record; errors of loading the record.
   public final func referencedObject(for name: String) throws -> ManagedObject? {
     guard let object = try referenced(by: try weakReference(named: name))?.object, !object.isDeleted else { return nil }
     return object

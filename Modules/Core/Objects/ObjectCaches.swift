@@ -28,20 +28,23 @@ final class DecodedValue<Value>: AnyDecodedValue {
 }
 
 extension ManagedObject {
-  /// The loaded lists of members by relationship; `nil` for none. Setting `nil` drops the other caches of the object
-  /// too.
+  /// The loaded lists of members by relationship; `nil` for none. Assigning `nil` drops the other caches of the object
+  /// too. A change of a single list leaves them, also when there are no lists.
   final var collections: [RelationshipDescription: MemberList]? {
     get { caches?.lists }
+    set {
+      guard let newValue else { return caches = nil }
+      if caches == nil { caches = ObjectCaches() }
+      caches?.lists = newValue
+    }
     _modify {
       // The dictionary leaves the cache during the change, so that it is not copied.
       var lists = caches?.lists
       caches?.lists = nil
       defer {
-        if let lists {
+        if lists != nil {
           if caches == nil { caches = ObjectCaches() }
           caches?.lists = lists
-        } else {
-          caches = nil
         }
       }
       yield &lists

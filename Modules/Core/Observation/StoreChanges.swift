@@ -53,8 +53,8 @@ enum StoreEvent: Sendable {
   case changed(StoreChanges)
   /// Any record may have changed: another process or coordinator wrote, or a store was attached.
   case everything
-  /// A store was detached.
-  case detached(StoreIdentifier)
+  /// A store was detached. The store itself, because the next store at its location has the same identifier.
+  case detached(any AnyObject & Sendable)
 }
 
 /// Receives the events of a coordinator's stores, on the thread of the save.

@@ -193,8 +193,11 @@ extension String {
 }
 
 extension SortKey: CustomStringConvertible {
-  /// The criterion as text: the path, the ignored differences, and `DESC` for the descending order.
-  public var description: String { path.formatText(of: [nil]) + options.suffix + (isAscending ? "" : " DESC") }
+  /// The criterion as text: the path, the ignored differences, `DESC` for the descending order, and the place of
+  /// missing values.
+  public var description: String {
+    path.formatText(of: [nil]) + options.suffix + (isAscending ? "" : " DESC") + missingValues.suffix
+  }
 }
 
 extension AttributeValue {

@@ -91,7 +91,7 @@ public struct PropertyPath: Sendable, Hashable, CustomStringConvertible {
     self.outerLevel = outerLevel
   }
   /// Makes a path from names separated by dots, such as `artist.name`.
-  public init(_ text: String) { names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init) }
+  public init(_ text: String) { names = text.pathNames }
   /// The names, separated by dots.
   public var description: String { names.joined(separator: ".") }
   /// The record itself.

@@ -13,7 +13,7 @@ struct PrefetchPaths: Sendable {
   /// - Throws: ``ErrorCode/unknownProperty`` for a name that no entity has, ``ErrorCode/invalidFetchRequest`` for an
   ///   attribute and for a path of too many relationships.
   init(_ paths: [String], of entity: EntityDescription) throws {
-    let paths = paths.map { $0.split(separator: ".", omittingEmptySubsequences: false) }
+    let paths = paths.map(\.pathNames)
     guard paths.allSatisfy({ $0.count <= Self.greatestLength }) else {
       throw CoherenceError(
         .invalidFetchRequest,
@@ -25,12 +25,12 @@ struct PrefetchPaths: Sendable {
   }
 
   /// - Parameter entities: The possible entities of the records at which the paths begin.
-  private init(_ paths: ArraySlice<[Substring]>, of entities: [EntityDescription]) throws {
+  private init(_ paths: ArraySlice<[String]>, of entities: [EntityDescription]) throws {
     // The paths after their first names, by first name.
-    var remainders: [String: [[Substring]]] = [:]
+    var remainders: [String: [[String]]] = [:]
     var names: [String] = []
     for path in paths {
-      guard let first = path.first.map(String.init) else { continue }
+      guard let first = path.first else { continue }
       if remainders[first] == nil { names.append(first) }
       remainders[first, default: []].append(Array(path.dropFirst()))
     }

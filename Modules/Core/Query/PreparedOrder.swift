@@ -9,6 +9,7 @@ public struct PreparedOrder: Sendable {
     @usableFromInline let operand: Operand
     @usableFromInline let isAscending: Bool
     @usableFromInline let options: StringOptions
+    @usableFromInline let missingValues: MissingValuePlacement
   }
   @usableFromInline let keys: [Key]
 
@@ -40,14 +41,15 @@ public struct PreparedOrder: Sendable {
         throw CoherenceError(
           .invalidFetchRequest, "'\(key.path)' is not text; only text is ordered without regard to case or diacritics.")
       }
-      return Key(operand: compiler.operand(path), isAscending: key.isAscending, options: key.options)
+      return Key(
+        operand: compiler.operand(path), isAscending: key.isAscending, options: key.options,
+        missingValues: key.missingValues)
     }
     dependencies = compiler.dependencies
   }
 
-  /// The order of two records, whose values the source reads at each call: negative, zero or positive. Missing values
-  /// come first in ascending order and last in descending order. Zero for records equal by every criterion, which the
-  /// caller must order otherwise.
+  /// The order of two records, whose values the source reads at each call: negative, zero or positive. Zero for
+  /// records equal by every criterion, which the caller must order otherwise.
   ///
   /// - Throws: Errors of the source.
   @inlinable
@@ -74,8 +76,8 @@ public struct PreparedOrder: Sendable {
   /// records equal by every criterion, which the caller must order otherwise.
   public func order(_ a: [AttributeValue], _ b: [AttributeValue]) -> Int {
     for index in keys.indices {
-      let order = a[index].order(to: b[index])
-      if order != 0 { return keys[index].isAscending ? order : -order }
+      let order = keys[index].order(a[index], b[index])
+      if order != 0 { return order }
     }
     return 0
   }
@@ -89,7 +91,6 @@ extension PreparedOrder.Key {
   }
 
   @usableFromInline func order(_ a: AttributeValue, _ b: AttributeValue) -> Int {
-    let order = a.order(to: b)
-    return isAscending ? order : -order
+    missingValues.order(a, b, isAscending: isAscending)
   }
 }

@@ -19,7 +19,8 @@ public struct BatchInsertRequest: Sendable {
     /// The record stays, and the row is left out. Of several duplicate rows in the request the first is used. The list
     /// names the attributes of the constraint.
     case ignore(by: [String])
-    /// The record takes the row's values of all properties named in the request. Its version rises if a value differs.
+    /// The record takes the row's values of all properties named in the request, or of
+    /// ``BatchInsertRequest/propertiesToUpdate``. Its version rises if a value differs.
     /// A property that only other rows name takes its default. Of several duplicate rows in the request the last is
     /// used. The list names the attributes of the constraint.
     case update(by: [String])
@@ -34,6 +35,10 @@ public struct BatchInsertRequest: Sendable {
   public var entityName: String
   /// The treatment of duplicates.
   public var duplicatePolicy: DuplicatePolicy
+  /// The names of the properties that a duplicate takes from its row under the policy `update(by:)`; `nil` for all
+  /// properties with values in rows. The values of the other properties are for inserted records alone, such as the
+  /// time of the first arrival. An unknown name fails the request with ``ErrorCode/unknownProperty``.
+  public var propertiesToUpdate: [String]?
   /// The names of the properties with values in rows.
   let names: [String]
   /// The values of each row, by the names; `nil` for the default.

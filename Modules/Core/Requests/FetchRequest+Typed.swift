@@ -30,25 +30,31 @@ extension FetchRequest {
 extension FetchRequest where Result: DeclaredEntity {
   /// Returns the request with a further, less significant criterion of order: an attribute of the records.
   ///
-  /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
+  /// - Parameters:
+  ///   - options: Differences between texts to ignore. Only for attributes of type string.
+  ///   - missingValues: The place of records without a value.
   public func sort<Value>(
     _ attribute: KeyPath<Result.Properties, AttributeKey<Value>>, _ order: SortOrder = .forward,
-    options: StringOptions = []
+    options: StringOptions = [], missingValues: MissingValuePlacement = .smallest
   ) -> FetchRequest {
-    sorted(by: SortKey(Result.Properties.table[keyPath: attribute].name, order, options: options))
+    let name = Result.Properties.table[keyPath: attribute].name
+    return sorted(by: SortKey(name, order, options: options, missingValues: missingValues))
   }
 
   /// Returns the request with a further, less significant criterion of order: an attribute over to-one relationships,
   /// such as `\.artist.name`, a part of a composite, such as `\.size.width`, an attribute of a subclass, or the number
   /// of members of a to-many relationship, such as `\.tracks.count`.
   ///
-  /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
+  /// - Parameters:
+  ///   - options: Differences between texts to ignore. Only for attributes of type string.
+  ///   - missingValues: The place of records without a value.
   @_disfavoredOverload
   public func sort<Value>(
     _ attribute: KeyPath<QueryScope<Result>, QueryAttribute<Value>>, _ order: SortOrder = .forward,
-    options: StringOptions = []
+    options: StringOptions = [], missingValues: MissingValuePlacement = .smallest
   ) -> FetchRequest {
-    sorted(by: SortKey(QueryScope<Result>()[keyPath: attribute].path, order, options: options))
+    let path = QueryScope<Result>()[keyPath: attribute].path
+    return sorted(by: SortKey(path, order, options: options, missingValues: missingValues))
   }
 
   /// Returns the request with a further, less significant criterion of order: a value computed from the members of a
@@ -57,10 +63,13 @@ extension FetchRequest where Result: DeclaredEntity {
   /// ```swift
   /// FetchRequest(Album.self).sort(.reverse) { $0.tracks.sum(\.length) }
   /// ```
+  ///
+  /// - Parameter missingValues: The place of records without a value.
   public func sort<Value>(
-    _ order: SortOrder = .forward, by value: (QueryScope<Result>) -> QueryAttribute<Value>
+    _ order: SortOrder = .forward, missingValues: MissingValuePlacement = .smallest,
+    by value: (QueryScope<Result>) -> QueryAttribute<Value>
   ) -> FetchRequest {
-    sorted(by: SortKey(value(QueryScope()).path, order))
+    sorted(by: SortKey(value(QueryScope()).path, order, missingValues: missingValues))
   }
 
   /// Returns the request with further, less significant criteria of order: sort descriptors of Foundation with a key

@@ -47,6 +47,9 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// A fetch refuses an unknown path with ``ErrorCode/unknownProperty``, and a path of more than 100 relationships or
   /// to an attribute with ``ErrorCode/invalidFetchRequest``.
   public var relationshipsForPrefetching: [String] = []
+  /// Whether the saved records of read-only stores are found too. Without them, a request finds saved records that the
+  /// caller can change.
+  package var includesReadOnlyStores = true
 
   /// Makes a request for all objects of the entity whose class is `type`.
   public init(_ type: Result.Type = Result.self) {}
@@ -63,13 +66,24 @@ extension FetchRequest {
     return request
   }
 
+  /// Returns the request without the saved records of read-only stores, for a caller that changes the found records.
+  package func inWritableStores() -> FetchRequest {
+    var request = self
+    request.includesReadOnlyStores = false
+    return request
+  }
+
   /// Returns the request with a further, less significant criterion of order.
   ///
   /// - Parameters:
   ///   - path: An attribute, or a path to an attribute over to-one relationships, with names separated by dots.
   ///   - options: Differences between texts to ignore. Only for attributes of type string.
-  public func sort(_ path: String, _ order: SortOrder = .forward, options: StringOptions = []) -> FetchRequest {
-    sorted(by: SortKey(path, order, options: options))
+  ///   - missingValues: The place of records without a value.
+  public func sort(
+    _ path: String, _ order: SortOrder = .forward, options: StringOptions = [],
+    missingValues: MissingValuePlacement = .smallest
+  ) -> FetchRequest {
+    sorted(by: SortKey(path, order, options: options, missingValues: missingValues))
   }
 
   /// Returns the request with a range, in place of its limit and offset.

@@ -9,7 +9,7 @@
 /// ```
 /// `$FETCH_SOURCE` stands for the object. A path after the variable stands for a value of the object: an attribute, the
 /// target of a to-one relationship, an attribute over to-one relationships, or, after `IN`, the members of a to-many
-/// relationship.
+/// relationship. Other variables are only those that a `SUBQUERY` of the condition declares.
 ///
 /// The property has no column and no inverse, and conditions cannot name it. Its entity may live in another store. A
 /// class without a declaration in the model has fetched properties too, see ``FetchedKey``.

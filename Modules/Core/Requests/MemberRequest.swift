@@ -39,8 +39,12 @@ public struct MemberRequest<Member: ManagedObject> {
   /// - Parameters:
   ///   - path: An attribute, or a path to an attribute over to-one relationships, with names separated by dots.
   ///   - options: Differences between texts to ignore. Only for attributes of type string.
-  public func sort(_ path: String, _ order: SortOrder = .forward, options: StringOptions = []) -> MemberRequest {
-    changed { $0.sort(path, order, options: options) }
+  ///   - missingValues: The place of members without a value.
+  public func sort(
+    _ path: String, _ order: SortOrder = .forward, options: StringOptions = [],
+    missingValues: MissingValuePlacement = .smallest
+  ) -> MemberRequest {
+    changed { $0.sort(path, order, options: options, missingValues: missingValues) }
   }
 
   /// Returns the request with further, less significant criteria of order.
@@ -89,23 +93,27 @@ extension MemberRequest where Member: DeclaredEntity {
 
   /// Returns the request with a further, less significant criterion of order: an attribute of the members.
   ///
-  /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
+  /// - Parameters:
+  ///   - options: Differences between texts to ignore. Only for attributes of type string.
+  ///   - missingValues: The place of members without a value.
   public func sort<Value>(
     _ attribute: KeyPath<Member.Properties, AttributeKey<Value>>, _ order: SortOrder = .forward,
-    options: StringOptions = []
+    options: StringOptions = [], missingValues: MissingValuePlacement = .smallest
   ) -> MemberRequest {
-    changed { $0.sort(attribute, order, options: options) }
+    changed { $0.sort(attribute, order, options: options, missingValues: missingValues) }
   }
 
   /// Returns the request with a further, less significant criterion of order: an attribute over to-one relationships,
   /// a part of a composite, or an attribute of a subclass.
   ///
-  /// - Parameter options: Differences between texts to ignore. Only for attributes of type string.
+  /// - Parameters:
+  ///   - options: Differences between texts to ignore. Only for attributes of type string.
+  ///   - missingValues: The place of members without a value.
   @_disfavoredOverload
   public func sort<Value>(
     _ attribute: KeyPath<QueryScope<Member>, QueryAttribute<Value>>, _ order: SortOrder = .forward,
-    options: StringOptions = []
+    options: StringOptions = [], missingValues: MissingValuePlacement = .smallest
   ) -> MemberRequest {
-    changed { $0.sort(attribute, order, options: options) }
+    changed { $0.sort(attribute, order, options: options, missingValues: missingValues) }
   }
 }

@@ -1,11 +1,10 @@
 /// The condition of a fetched property: format text in which `$FETCH_SOURCE` and the paths after it stand for values of
-/// the source object.
+/// the source object. Other variables are those of a `SUBQUERY`.
 struct SourcedCondition: Sendable {
   private static let source = "FETCH_SOURCE"
 
-  /// A variable of the text, with the path after it.
+  /// The variable of the source in the text, with the path after it.
   private struct Variable: Sendable {
-    let name: String
     let path: [String]
     /// Whether the text expects a list at the variable.
     let isList: Bool
@@ -14,30 +13,35 @@ struct SourcedCondition: Sendable {
   private let format: String
   private let variables: [Variable]
 
-  /// Reads the variables outside of quoted texts, and replaces each by the placeholder `%@` of the format.
+  /// Reads the variables of the source outside of quoted texts and names, and replaces each by the placeholder `%@` of
+  /// the format.
   init(_ text: String) {
     var format = ""
     var variables: [Variable] = []
-    var quote: Character?
+    var quote: Unicode.Scalar?
     var unread = text[...]
     while let character = unread.popFirst() {
+      // A combining mark behind a quote belongs to the quoted text, as it does where the format is read.
+      let scalar = character.unicodeScalars[character.unicodeScalars.startIndex]
       if let openingQuote = quote {
         format.append(character)
-        if character == "\\", let escaped = unread.popFirst() {
+        if scalar == "\\", let escaped = unread.popFirst() {
           format.append(escaped)
-        } else if character == openingQuote {
+        } else if scalar == openingQuote {
           quote = nil
         }
       } else if character == "$" {
         let names = Self.names(from: &unread)
+        guard names.first == Self.source else {
+          format += "$" + names.joined(separator: ".")
+          continue
+        }
         let previousWord = format.split(whereSeparator: \.isWhitespace).last?.uppercased()
         variables.append(
-          Variable(
-            name: names.first ?? "", path: Array(names.dropFirst()),
-            isList: previousWord == "IN" || previousWord == "BETWEEN"))
+          Variable(path: Array(names.dropFirst()), isList: previousWord == "IN" || previousWord == "BETWEEN"))
         format += "%@"
       } else {
-        if character == "\"" || character == "'" { quote = character }
+        if scalar == "\"" || scalar == "'" || scalar == "`" { quote = scalar }
         format.append(character)
       }
     }
@@ -88,9 +92,7 @@ struct SourcedCondition: Sendable {
 
   /// The problems of the text, as the ends of sentences.
   func problems(in owner: Entity, among entities: [String: Entity]) -> [String] {
-    let unknown = variables.filter { variable in
-      variable.name == Self.source && !Self.exists(variable.path[...], in: owner, among: entities)
-    }
+    let unknown = variables.filter { !Self.exists($0.path[...], in: owner, among: entities) }
     return textProblems
       + unknown.map { variable in
         "names '\(variable.path.joined(separator: "."))' of its source, which '\(owner.name)' does not have"
@@ -99,16 +101,15 @@ struct SourcedCondition: Sendable {
 
   /// The problems of the text alone.
   var textProblems: [String] {
-    var problems = variables.filter { $0.name != Self.source }.map {
-      "names the variable '$\($0.name)'; only '$\(Self.source)' has a value"
-    }
     // The check of the format needs arguments of the right kind only: a list or a missing value.
     do throws(CoherenceError) {
-      _ = try FetchPredicate(format: format, arguments: variables.map { $0.isList ? [0, 1] : nil })
+      let predicate = try FetchPredicate(format: format, arguments: variables.map { $0.isList ? [0, 1] : nil })
+      return predicate.variableNames.sorted().map {
+        "names the variable '$\($0)'; only '$\(Self.source)' has a value"
+      }
     } catch {
-      problems.append("has a condition that cannot be read: \(error.message)")
+      return ["has a condition that cannot be read: \(error.message)"]
     }
-    return problems
   }
 
   private static func exists(

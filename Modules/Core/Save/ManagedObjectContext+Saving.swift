@@ -61,16 +61,20 @@ extension ManagedObjectContext {
   /// save that fails nevertheless inserts the objects again: at the next save, the equal record may be gone.
   private final func saveDiscardingCollidingObjects(_ activity: inout ContextActivity) throws {
     var discarded: [DeletedObject] = []
+    // The error of the last attempt in which a store has committed before another store refused the save.
+    var partial: CoherenceError?
     while true {
       do {
         return try saveChanges(&activity)
       } catch {
+        let failure = partial.map { SaveOutcomes.failure(error, after: $0) } ?? error
         // Each attempt deletes an inserted object, so that the attempts end.
         guard let object = discardableObject(of: error), let record = object.pending else {
           // Never saved objects have no stored members, whose reads alone could fail.
           if !discarded.isEmpty { try? restore(discarded, by: UndoHistory()) }
-          throw error
+          throw failure
         }
+        if let failure = failure as? CoherenceError, failure.code == .partialSave { partial = failure }
         discarded.append(DeletedObject(object, record))
         delete(object)
       }
@@ -79,8 +83,10 @@ extension ManagedObjectContext {
 
   /// The inserted object of a collision that may be deleted in favour of the equal record.
   private final func discardableObject(of error: any Error) -> ManagedObject? {
-    guard let error = error as? CoherenceError, error.code == .uniquenessViolated else { return nil }
-    let refused = error.objectIDs.lazy.compactMap { self.storage.registry.object(for: $0) }
+    guard let error = error as? CoherenceError else { return nil }
+    let cause = error.code == .partialSave ? error.underlying as? CoherenceError : error
+    guard let cause, cause.code == .uniquenessViolated else { return nil }
+    let refused = cause.objectIDs.lazy.compactMap { self.storage.registry.object(for: $0) }
     return refused.first { object in
       object.pending?.kind == .inserted && (object as? any DiscardedOnCollision)?.isDiscardedOnCollision == true
     }
@@ -122,7 +128,7 @@ extension ManagedObjectContext {
     try mergePolicy.checkRules(in: coordinator.managedObjectModel)
     defer { lease.endOffers() }
     let gathered = try gatherRecords()
-    let derivedValues = DerivedValues()
+    let derivedValues = DerivedValues(in: coordinator, by: transactionAuthor)
     let hasDerived = coordinator.managedObjectModel.hasDerivedAttributes
     if hasDerived { storage.withPending { derivedValues.derive(gathered) } }
     do {
@@ -131,7 +137,6 @@ extension ManagedObjectContext {
       if hasDerived { storage.withPending { DerivedValues.revert(gathered.records) } }
       throw error
     }
-    storage.reports.removeAll()
   }
 
   /// Writes the gathered records and publishes the committed changes.
@@ -141,7 +146,7 @@ extension ManagedObjectContext {
     // The store allocates keys over another connection. A unit of work must not wait for a connection while it holds
     // one, so that the readers are offered: a store takes back the connection of an offered reader.
     lease.offerForSave()
-    try KeyReservation(in: coordinator).reserveKeys(for: gathered.records)
+    try KeyReservation(in: coordinator, of: storage).reserveKeys(for: gathered.records)
     let permanentIDs = PermanentIDs(reservedFor: gathered.records)
     let units = try UnitGatherer(self, gathered, permanentIDs, derivedValues).units(in: coordinator)
     // The state in which the links were read ends before the store needs a connection to save.
@@ -152,21 +157,22 @@ extension ManagedObjectContext {
     var savedObjects: [ManagedObject] = []
     let result = Result {
       try execute(
-        units, SaveExecution(self, coordinator, permanentIDs), publishingInto: &published, &committedChanges,
-        &savedObjects)
+        units, SaveExecution(self, coordinator, permanentIDs, derivedValues), publishingInto: &published,
+        &committedChanges, &savedObjects)
     }
     lease.endOffers()
     coordinator.countSave()
+    if case .success = result {
+      // Before observers and hooks are called: their lost changes and their signals belong to the next save.
+      storage.reports.removeAll()
+      pendingSignals = []
+    }
     if !published.isEmpty || !published.permanentIDs.isEmpty { propagate(published, passesParents: savesPastParent) }
     // Posted last, so that the following contexts have the changes when a reader of a stream fetches.
     committedChanges.post(to: coordinator, runningSave)
     if case .failure(let error as CoherenceError) = result, error.outcome == .unknown {
       noteCommit()
       coordinator.storeEventHub.post(.everything)
-    }
-    if case .success = result {
-      storage.reports.removeAll()
-      pendingSignals = []
     }
     awakenLoaded()
     callDidSave(of: savedObjects)
@@ -200,9 +206,13 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `didSave` of saved objects.
+  /// Calls `didSave` of saved objects, after the undo history has forgotten those that an undo must leave.
   final func callDidSave(of objects: [ManagedObject]) {
     guard !objects.isEmpty else { return }
+    if let history = storage.undo {
+      let kept = objects.filter { $0 is any KeptByUndo }
+      if !kept.isEmpty { history.forget(kept, formerly: []) }
+    }
     callingHooks { objects.visit { $0.didSave() } }
   }
 
@@ -250,7 +260,7 @@ extension ManagedObjectContext {
         object.storage === storage && object.recordID.isTemporaryID ? object.pending : nil
       }
       lease.end()
-      try KeyReservation(in: coordinator()).reserveKeys(for: records)
+      try KeyReservation(in: coordinator(), of: storage).reserveKeys(for: records)
       var replaced: [ManagedObjectID: ManagedObjectID] = [:]
       for record in records {
         guard let object = record.object, let permanent = record.reservedID else { continue }
@@ -262,6 +272,9 @@ extension ManagedObjectContext {
   }
 
   /// Chooses the store that an inserted object will be saved in. To be called inside the context.
+  ///
+  /// An object without an assigned store is saved in the store of the objects that it is related to, directly or over
+  /// other inserted objects; without such a store, in the first writable store that holds its entity.
   ///
   /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity; ``ErrorCode/storeDetached`` when the
   ///   store is not attached; ``ErrorCode/illegalState`` when the object is not inserted or has a permanent identifier

@@ -35,7 +35,7 @@ public struct AggregateQuery: Sendable {
   /// The number of groups to skip at the beginning of the order.
   public var offset: Int
 
-  /// One criterion of the order of groups. Missing values come first in ascending order and last in descending order.
+  /// One criterion of the order of groups.
   public struct Order: Sendable, Hashable {
     /// The index of the column.
     public var column: Int
@@ -43,12 +43,18 @@ public struct AggregateQuery: Sendable {
     public var isAscending: Bool
     /// The differences between texts to ignore.
     public var options: StringOptions
+    /// The place of groups without a value.
+    public var missingValues: MissingValuePlacement
 
     /// Makes a criterion for the column at an index.
-    public init(column: Int, isAscending: Bool = true, options: StringOptions = []) {
+    public init(
+      column: Int, isAscending: Bool = true, options: StringOptions = [],
+      missingValues: MissingValuePlacement = .smallest
+    ) {
       self.column = column
       self.isAscending = isAscending
       self.options = options
+      self.missingValues = missingValues
     }
   }
 

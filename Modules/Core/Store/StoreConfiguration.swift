@@ -2,8 +2,12 @@ public import Foundation
 
 /// A description of a store to attach: its type, its location, and the model configuration that it holds.
 public struct StoreConfiguration: Sendable, Hashable {
-  /// The name of the store's file; `nil` for a name composed of the names of the container, the configuration and the
-  /// type.
+  /// The name of the store's file; `nil` or empty for a name composed of the names of the container, the configuration
+  /// and the type.
+  ///
+  /// A name of any origin stays in the directory of the store: a slash, U+0000, and the names `.` and `..` are
+  /// percent-encoded. Different names are different files, except on a file system that ignores case or the form of
+  /// letters with accents. A store in a subdirectory needs a ``location``.
   public var fileName: String?
   /// The name of the *model configuration* whose entities the store holds; `nil` for all entities. For a name that the
   /// model does not have, the store holds no entities, and the log has a warning.
@@ -60,7 +64,9 @@ public struct StoreConfiguration: Sendable, Hashable {
   }
 
   private func resolveURL(in directory: URL, prefix: String) -> URL {
-    if let fileName { return directory.appendingPathComponent(fileName) }
+    if let fileName, !fileName.isEmpty {
+      return directory.appendingPathComponent(fileName.asFileName, isDirectory: false)
+    }
     return Self.storeURL(prefix: prefix, configuration: name, type: type, location: directory)
   }
 
@@ -68,9 +74,31 @@ public struct StoreConfiguration: Sendable, Hashable {
   /// lower case>`. Characters invalid in a file name are percent-encoded, so that no name leads out of the directory.
   public static func storeURL(prefix: String, configuration: String?, type: StoreType, location: URL) -> URL {
     let parts = [prefix, configuration?.lowercased(), type.name.lowercased()].compactMap { $0 }
-    let name = parts.joined(separator: ".")
-    return location.appendingPathComponent(
-      name.replacing("/", with: "%2F").replacing("\0", with: "%00"), isDirectory: false)
+    return location.appendingPathComponent(parts.joined(separator: ".").asFileName, isDirectory: false)
+  }
+}
+
+extension String {
+  /// The codes that ``asFileName`` writes after a percent sign.
+  private static let escapes = ["2F", "00", "25", "2E"]
+
+  /// The text as the name of one file, a different name for each text: a slash, U+0000, and the names `.` and `..` are
+  /// percent-encoded, and so is a percent sign that begins such an escape.
+  fileprivate var asFileName: String {
+    if self == "." || self == ".." { return String(repeating: "%2E", count: utf8.count) }
+    // By bytes and not by characters: a combining mark joins the slash before it to one character.
+    let bytes = Array(utf8)
+    var name: [UInt8] = []
+    for (index, byte) in bytes.enumerated() {
+      switch byte {
+      case UInt8(ascii: "/"): name += "%2F".utf8
+      case 0: name += "%00".utf8
+      case UInt8(ascii: "%") where Self.escapes.contains(where: { bytes[(index + 1)...].starts(with: $0.utf8) }):
+        name += "%25".utf8
+      default: name.append(byte)
+      }
+    }
+    return String(decoding: name, as: UTF8.self)
   }
 }
 

@@ -202,9 +202,10 @@ extension UUID: AttributeConvertible {
   }
 }
 
-/// Stored as its absolute text, and compared by the text's bytes. A text that is assigned in place of a URL is stored in
-/// the same form; see ``AttributeType/checked(_:)``. The base of a relative URL is not kept as a part of its own. Any
-/// other stored text than a URL converts to `nil`.
+/// Stored as its absolute text, and compared by the text's bytes. A text that is assigned in place of a URL is stored
+/// in the same form; see ``AttributeType/checked(_:)``. No condition finds a text that an earlier release has stored in
+/// another form; the article about stores and migration shows how to write such texts again. The base of a relative URL
+/// is not kept as a part of its own. Any other stored text than a URL converts to `nil`.
 extension URL: AttributeConvertible {
   public static var attributeType: AttributeType { .url }
   @inlinable public static var attributeDefault: URL { URL(string: "about:blank")! }

@@ -111,19 +111,22 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     microseconds = Int64(value)
   }
 
-  /// A date whose nearest microsecond is this time, or else one of the nearest dates: before 1728 and after 2273
-  /// neighbouring dates are more than a microsecond apart.
+  /// A date whose nearest microsecond is this time, or else one of the nearest dates: before 1729 and after 2241 some
+  /// microseconds are nearest to no date.
   @inlinable public var date: Date {
     let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
-    // From 1843 to 2096 neighbouring dates are less than a microsecond apart.
-    return microseconds.magnitude < 4_000_000_000_000_000 ? date : neighbor(of: date)
+    // From 1866 to 2074 neighbouring dates are less than half a microsecond apart, so that the date rounds to this
+    // microsecond.
+    return microseconds.magnitude < 3_300_000_000_000_000 ? date : neighbor(of: date)
   }
 
-  /// Returns the date or one of its two neighbours, the one that rounds to this microsecond, so that a date read from a
-  /// store is stored as the same value again. Returns the date itself if none of the three rounds to this microsecond.
+  /// Returns the date or one of its four nearest dates, the one that rounds to this microsecond, so that a date read
+  /// from a store is stored as the same value again. Returns the date itself if none of the five rounds to it.
   @usableFromInline func neighbor(of date: Date) -> Date {
     let interval = date.timeIntervalSinceReferenceDate
-    let candidates = [interval, interval.nextUp, interval.nextDown].map(Date.init(timeIntervalSinceReferenceDate:))
+    // Dates count from 2001 and are rounded by their interval since 1970, whose neighbours may be twice as far apart.
+    let intervals = [interval, interval.nextUp, interval.nextDown, interval.nextUp.nextUp, interval.nextDown.nextDown]
+    let candidates = intervals.map(Date.init(timeIntervalSinceReferenceDate:))
     return candidates.first { Timestamp($0) == self } ?? date
   }
 

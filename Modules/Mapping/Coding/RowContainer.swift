@@ -36,8 +36,21 @@ struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let child = try child(key)
     guard let field = child.field else { return try T(from: decoder(key)) }
     let value = row.value(field)
-    if row.isJSON(field) { return try JSONText.decode(T.self, from: value) }
+    if row.isJSON(field) { return try decodeJSON(value, key) }
     return try RowValueContainer(value: value, codingPath: codingPath + [key]).decode(T.self)
+  }
+
+  /// Decodes the JSON text of a field. The error names the field and no place in the text: a key of the text may be a
+  /// value of the record.
+  private func decodeJSON<T: Decodable>(_ value: AttributeValue, _ key: Key) throws -> T {
+    do {
+      return try JSONText.decode(T.self, from: value)
+    } catch let error as DecodingError {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(
+          codingPath: codingPath + [key], debugDescription: "The JSON text does not fit the type of the field.",
+          underlyingError: error))
+    }
   }
 
   // Overloads for the most frequent types skip the dynamic casts of the generic form.

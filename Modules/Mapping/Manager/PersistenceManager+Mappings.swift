@@ -64,6 +64,9 @@ extension PersistenceManager {
   /// uid. A record that equals its model costs neither an object nor a write. A save that loses a race to another
   /// writer is planned again, see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
   ///
+  /// Fields of derived attributes are left out, because the stack computes their values. A derived attribute as the uid
+  /// is refused.
+  ///
   /// Stores round dates to the microsecond, so a model with the current `Date` differs from the fetched model.
   /// ``Mapping/storedForm(of:)`` returns the fetched form of a model.
   ///

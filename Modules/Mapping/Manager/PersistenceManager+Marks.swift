@@ -18,29 +18,45 @@ extension PersistenceManager {
     }
   }
 
-  /// Marks records as uploaded, except for records changed since their upload.
+  /// Marks records as uploaded, except for records changed since their upload. Over several stores, the records of each
+  /// store are marked by a save of their own.
   ///
   /// - Parameter receipts: The receipts of the uploaded records; see ``SyncRecord/uploadReceipt``.
   /// - Returns: The records edited or deleted since their upload, including records with unsaved changes in the
   ///   context. These records get no mark and need another upload.
-  /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
+  /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``. The marks of stores that were saved before stay.
   @discardableResult
   public final func markRecordsAsUploaded<T: SyncRecord>(
     entity: T.Type, receipts: [UploadReceipt], context: ManagedObjectContext? = nil
   ) throws -> Set<ManagedObjectID> {
     try working(in: context) { context in
-      var batch = UploadBatch<T>(receipts, in: context)
-      while true {
-        do {
-          try writing(in: context) { transaction in
-            transaction.state.failOnConflicts()
-            try batch.mark()
-          }
-          return batch.changed
-        } catch let error as CoherenceError where error.code == .versionConflict && !error.conflicts.isEmpty {
-          // Another writer edited these records before the save. Each repetition marks fewer records, so the loop ends.
-          guard batch.exclude(error.conflicts.map(\.objectID)) else { throw error }
+      // A save over several stores could mark the records of one store and fail in another. Its repetition would take
+      // the marked records for changed ones.
+      var changed: Set<ManagedObjectID> = []
+      for group in Dictionary(grouping: receipts, by: \.objectID.storeIdentifier).values {
+        changed.formUnion(try mark(UploadBatch<T>(group, in: context), in: context))
+      }
+      return changed
+    }
+  }
+
+  /// Marks the records of one store.
+  ///
+  /// - Returns: The records changed since their upload.
+  private func mark<T: SyncRecord>(
+    _ batch: UploadBatch<T>, in context: ManagedObjectContext
+  ) throws -> Set<ManagedObjectID> {
+    var batch = batch
+    while true {
+      do {
+        try writing(in: context) { transaction in
+          transaction.state.failOnConflicts()
+          try batch.mark()
         }
+        return batch.changed
+      } catch let error as CoherenceError where error.code == .versionConflict && !error.conflicts.isEmpty {
+        // Another writer edited these records before the save. Each repetition marks fewer records, so the loop ends.
+        guard batch.exclude(error.conflicts.map(\.objectID)) else { throw error }
       }
     }
   }

@@ -10,6 +10,8 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   let uid: Field<Model>
   /// The index of ``uid`` in the mapping.
   let uidIndex: Int
+  /// The indexes of the fields that a save writes: all but the fields of derived attributes.
+  let writtenFields: [Int]
 
   /// - Throws: ``ErrorCode/contextWithoutStore``; ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit`` with all
   ///   problems of the mapping.
@@ -27,6 +29,7 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
     self.uid = uid
     self.uidIndex = uidIndex
     slots = attributes.compactMap { $0?.slot }
+    writtenFields = attributes.indices.filter { attributes[$0]?.derivation == nil }
     table = try UidTable(mapping.entityName, uidKey: uid.attribute.name, in: context)
   }
 
@@ -52,6 +55,20 @@ struct BoundMapping<Model: Codable & SendableMetatype> {
   }
 
   // MARK: Values
+
+  /// Refuses a save whose records would not get their models' uids.
+  ///
+  /// - Throws: ``ErrorCode/modelDoesNotFit`` for a derived attribute as the key.
+  func checkKeyIsWritten() throws {
+    guard writtenFields.contains(uidIndex) else {
+      throw Self.mappingError(
+        mapping,
+        [
+          "No save can assign the uid, because '\(table.key.name)' is a derived attribute; name another property as "
+            + "`uid`."
+        ])
+    }
+  }
 
   /// The error of a model whose value for a field cannot be saved.
   func saveError(of field: Int, _ error: any Error) -> CoherenceError { mapping.saveError(of: field, error) }

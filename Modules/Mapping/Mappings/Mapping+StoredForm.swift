@@ -7,6 +7,9 @@ extension Mapping {
   /// are not saved, and the type's own decoding may change values. The stored form equals the fetched model. The stored
   /// form of a stored form is the same, unless the type's decoding changes values.
   ///
+  /// A property of a derived attribute keeps the model's value, although a save leaves the value out, because the
+  /// mapping alone does not know the derivation.
+  ///
   /// No store is read. The cost is that of decoding one model.
   ///
   /// - Throws: ``ErrorCode/modelDoesNotFit`` for a model with a value that a save would refuse, and for a model whose

@@ -19,10 +19,12 @@ import Foundation
 /// let adults = try manager.fetchModels(people, where: people[\.age] >= 18, sort: [people.order(\.name)])
 /// ```
 ///
-/// A save stores the values of the fields' key paths. A fetch makes models by the type's own decoding. When every
-/// stored property is a field, and the first models of a long fetch show that the decoding assigns the values
-/// unchanged, later models are assembled in memory, which is several times as fast. For a type whose decoding refuses
-/// or changes rare values, pass `alwaysDecodes`.
+/// A save stores the values of the fields' key paths. Only the fields of derived attributes are left out: their values
+/// follow from the saved ones, and are fetched.
+///
+/// A fetch makes models by the type's own decoding. When every stored property is a field, and the first models of a
+/// long fetch show that the decoding assigns the values unchanged, later models are assembled in memory, which is
+/// several times as fast. For a type whose decoding refuses or changes rare values, pass `alwaysDecodes`.
 ///
 /// Make a mapping once, as a constant. It may be used on any thread.
 public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
@@ -78,10 +80,15 @@ public struct Mapping<Model: Codable & SendableMetatype>: Sendable {
   }
 
   /// A sort key for a property.
+  ///
+  /// - Parameters:
+  ///   - options: Differences between texts to ignore. Only for texts.
+  ///   - missingValues: The place of models without a value.
   public func order<Value: AttributeConvertible>(
-    _ keyPath: KeyPath<Model, Value>, ascending: Bool = true, options: StringOptions = []
+    _ keyPath: KeyPath<Model, Value>, ascending: Bool = true, options: StringOptions = [],
+    missingValues: MissingValuePlacement = .smallest
   ) -> SortKey {
-    SortKey(path(of: keyPath), ascending ? .forward : .reverse, options: options)
+    SortKey(path(of: keyPath), ascending ? .forward : .reverse, options: options, missingValues: missingValues)
   }
 }
 

@@ -7,7 +7,9 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
   private let models: [Model]
   private let entity: EntityDescription
   private let slotCount: Int
-  /// The slot of each field, and its location in a model.
+  /// The indexes of the written fields in the mapping.
+  private let fields: [Int]
+  /// The slot of each written field, and its location in a model.
   private let slots: [Int]
   private let locations: [FieldLocation?]
 
@@ -16,8 +18,9 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
     self.models = models
     entity = binding.table.entity
     slotCount = entity.slotCount
-    slots = binding.slots
-    locations = binding.mapping.fields.map(\.access.location)
+    fields = binding.writtenFields
+    slots = fields.map { binding.slots[$0] }
+    locations = fields.map { binding.mapping.fields[$0].access.location }
   }
 
   func readExpectedValues(
@@ -42,18 +45,19 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
     }
   }
 
-  /// Writes the values of a model by slot, and `nil` in slots without a field.
+  /// Writes the values of a model by slot, and `nil` in slots without a written field.
   private func readValues(_ index: Int, into values: inout [AttributeValue?]) throws {
     if values.count != slotCount { values = Array(repeating: nil, count: slotCount) }
     try models.withUnsafeBufferPointer { models in
       guard let model = models.baseAddress.map({ $0 + index }) else { return }
-      for (field, slot) in slots.enumerated() {
+      for (column, slot) in slots.enumerated() {
         do {
           let value =
-            try locations[field].map { try $0.load(UnsafeRawPointer(model) + $0.offset) } ?? get(field, model.pointee)
+            try locations[column].map { try $0.load(UnsafeRawPointer(model) + $0.offset) }
+            ?? get(fields[column], model.pointee)
           values[slot] = try entity.checked(value, at: slot)
         } catch {
-          throw binding.saveError(of: field, error)
+          throw binding.saveError(of: fields[column], error)
         }
       }
     }

@@ -9,11 +9,12 @@ struct ModelSave<Model: Codable & SendableMetatype> {
   private let expectation: ModelExpectation<Model>
 
   /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit`` for a mapping that
-  ///   does not fit its entity.
+  ///   does not fit its entity, and for a derived attribute as the key.
   init(
     _ mapping: Mapping<Model>, _ models: [Model], in context: ManagedObjectContext, duplicates: DuplicateUids
   ) throws {
     let binding = try BoundMapping(mapping, in: context)
+    try binding.checkKeyIsWritten()
     table = binding.table
     let uids = try UidInput(models.count, of: binding.table) { try binding.uid.access.get(models[$0]) }
     inputByKey = try uids.index(of: binding.table, duplicates: duplicates)

@@ -71,11 +71,19 @@ enum DifferentialText {
     return letters.isEmpty ? "" : "[\(letters)]"
   }
 
+  private static func text(_ missingValues: MissingValuePlacement) -> String {
+    switch missingValues {
+    case .smallest: ""
+    case .first: " missing first"
+    case .last: " missing last"
+    }
+  }
+
   static func text(_ request: FetchRequest<ManagedObject>) -> String {
     var parts = [request.entityName ?? ""]
     if let predicate = request.predicate { parts.append("where " + text(predicate)) }
     for key in request.sortKeys {
-      parts.append("sort \(key.path)\(text(key.options)) \(key.isAscending ? "up" : "down")")
+      parts.append("sort \(key.path)\(text(key.options)) \(key.isAscending ? "up" : "down")\(text(key.missingValues))")
     }
     if let limit = request.fetchLimit { parts.append("limit \(limit)") }
     if request.fetchOffset > 0 { parts.append("offset \(request.fetchOffset)") }

@@ -38,7 +38,8 @@ struct RandomCondition {
       let isText = attribute.type.storage == .string
       return SortKey(
         PropertyPath(names: path + [attribute.name]), random.chance(60) ? .forward : .reverse,
-        options: isText && random.chance(25) ? options() : [])
+        options: isText && random.chance(25) ? options() : [],
+        missingValues: random.chance(30) ? random.pick([.first, .last]) : .smallest)
     }
   }
 

@@ -61,6 +61,16 @@ struct MappingTests {
   }
 
   @Test(arguments: Backend.available)
+  func `models without a value come first or last as the order says`(backend: Backend) throws {
+    let people = Person.mapping
+    let stack = try Person.stack(backend)
+    let last = [people.order(\.nickname, missingValues: .last), people.order(\.name)]
+    #expect(try stack.manager.fetchModels(people, sort: last).map(\.name) == ["Dan", "Ada", "Bea", "Cid"])
+    let first = [people.order(\.nickname, ascending: false, missingValues: .first), people.order(\.name)]
+    #expect(try stack.manager.fetchModels(people, sort: first).map(\.name) == ["Ada", "Bea", "Cid", "Dan"])
+  }
+
+  @Test(arguments: Backend.available)
   func `models are fetched and deleted by uid`(backend: Backend) throws {
     let people = Person.mapping
     let stack = try Person.stack(backend)

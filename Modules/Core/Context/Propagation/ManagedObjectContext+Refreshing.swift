@@ -44,7 +44,8 @@ extension ManagedObjectContext {
     if mergeChanges {
       if record.kind == .deleted { storage.withPending { storage.noteLinks(ofDeleted: record) } }
       reread([record]) { record, row in record.rebase(onto: row) }
-      return storage.withPending { record.acceptBase() }
+      storage.withPending { record.acceptBase() }
+      return releasePartners(of: record)
     }
     // A record that no store has stays inserted, or deleted.
     guard record.base != nil else { return }
@@ -79,6 +80,25 @@ extension ManagedObjectContext {
         storage.noteMove(of: record, to: row, relinked: [])
         put(record, row)
       }
+    }
+  }
+
+  /// Clears the references of partners in one-to-one relationships that another writer has given to a record, and that
+  /// the record's own edits replace. Without a conflict, no merge policy clears them at the save. The undo history does
+  /// not record the changes, because the user has not made them.
+  private final func releasePartners(of record: PendingRecord) {
+    guard record.kind == .updated, let object = record.object, let base = record.base else { return }
+    for relationship in record.entity.relationships {
+      guard let slot = relationship.slot, let inverse = relationship.inverse, inverse.slot != nil,
+        record.changed.contains(slot), case .reference(let id) = base[slot],
+        let partner = try? object.presentMember(id, of: relationship)
+      else { continue }
+      // The context may not have processed the save that has given the partner to the record.
+      if partner.pending == nil, let row = try? committedRow(id), partner.row.map({ $0.version < row.version }) ?? true
+      {
+        refresh(from: row, isNew: false, relinked: [])
+      }
+      withoutUndo { try? partner.removeRelated(object, of: inverse) }
     }
   }
 
@@ -146,6 +166,7 @@ extension ManagedObjectContext {
       let records = storage.records
       reread(records) { record, row in record.rebase(onto: row) }
       storage.withPending { for record in records { record.acceptBase() } }
+      for record in records { releasePartners(of: record) }
       removeMissingObjects()
       awakenLoaded()
       storage.reports.removeAll()

@@ -21,8 +21,7 @@ extension ManagedObjectContext {
 
   private final func endRecordingUndo() {
     guard let history = storage.undo else { return }
-    history.clear()
-    history.context = nil
+    history.leaveContext()
     storage.undo = nil
     storage.recordsUndo = false
   }
@@ -42,6 +41,12 @@ extension ManagedObjectContext {
     return try history.withoutRecording(body)
   }
 
+  /// Runs a block whose changes the undo history does not record.
+  final func withoutUndo(_ body: () -> Void) {
+    guard let history = storage.undo else { return body() }
+    history.withoutRecording(body)
+  }
+
   // MARK: Reverting
 
   /// Restores the state before a step other than a delete. The history records the changes for a redo. Records deleted
@@ -50,7 +55,8 @@ extension ManagedObjectContext {
     do {
       switch step {
       case .value(let recorded, let slot, let before):
-        try presentObject(recorded)?.write(present(before, by: history), at: slot)
+        guard let object = try presentObject(recorded) else { return }
+        try restore(present(before, by: history), at: slot, of: object)
       case .added(let recorded, let relationship, let id):
         try presentObject(recorded)?.changeMembers(of: relationship, .remove(history.present(id, in: self)))
       case .removed(let recorded, let relationship, let id):
@@ -74,6 +80,26 @@ extension ManagedObjectContext {
     } catch let error as CoherenceError where error.isOfMissingRecord {
       // Another writer has deleted the record.
     }
+  }
+
+  /// Restores the value of a slot. A reference to a record that another writer has deleted becomes `nil`, as the delete
+  /// rule would have made it. A partner that another writer has given to the object in a one-to-one relationship does
+  /// not lead to the object any more.
+  private final func restore(_ value: AttributeValue, at slot: Int, of object: ManagedObject) throws {
+    guard case .reference(let relationship) = object.entity.slots[slot] else {
+      return try object.write(value, at: slot)
+    }
+    if let inverse = relationship.inverse, inverse.slot != nil {
+      let former = try object.loadedValue(at: slot)
+      if former != value, let partner = try object.loadedPartner(former, of: relationship), partner !== object {
+        try partner.removeRelated(object, of: inverse)
+      }
+    }
+    if relationship.isConstrained, !value.isNull, try object.loadedPartner(value, of: relationship) == nil {
+      try object.write(.null, at: slot)
+      return try object.clearPosition(after: slot)
+    }
+    try object.write(value, at: slot)
   }
 
   /// The object with a recorded object's record: the recorded object itself, or the context's object of the record that

@@ -17,7 +17,10 @@ extension ManagedObjectContext {
       if isMarked(deleted) { unmark(deleted) }
     }
     for deleted in detachedDeletes { reinsert(deleted, by: history) }
-    for deleted in detachedDeletes where deleted.record.base != nil { addMembers(of: deleted, by: history) }
+    for deleted in detachedDeletes where deleted.record.base != nil {
+      clearMissingTargets(of: deleted)
+      addMembers(of: deleted, by: history)
+    }
   }
 
   /// Whether the record of a delete still marks its object for deletion.
@@ -70,15 +73,15 @@ extension ManagedObjectContext {
     return record
   }
 
-  /// Loads the former members of objects that are inserted again, in one read for each store.
+  /// Loads the former targets and members of objects that are inserted again, in one read for each store.
   ///
-  /// - Returns: The members that still exist, for the caller to retain.
+  /// - Returns: The targets and members that still exist, for the caller to retain.
   private final func loadMembers(of deletes: [DeletedObject], by history: UndoHistory) throws -> [ManagedObject] {
     // These members are inserted again too, by other identifiers.
     let deletedIDs = Set(deletes.map(\.record.permanentID))
     var ids: [ManagedObjectID] = []
     for deleted in deletes where deleted.record.base != nil {
-      for id in deleted.members.values.joined() where !deletedIDs.contains(id) {
+      for id in deleted.targets + deleted.members.values.joined() where !deletedIDs.contains(id) {
         let present = history.present(id, in: self)
         if !present.isTemporaryID { ids.append(present) }
       }
@@ -90,6 +93,24 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Clears the references of an object that is inserted again to records that other writers have deleted. The delete
+  /// rules would have cleared them.
+  private final func clearMissingTargets(of deleted: DeletedObject) {
+    guard let record = deleted.object.pending else { return }
+    for slot in record.entity.constrainedSlots {
+      guard case .reference(let relationship) = record.entity.slots[slot], case .reference(let id) = record[slot],
+        !isAvailable(id)
+      else { continue }
+      storage.withPending { for cleared in relationship.slotsWithPosition { record.replace(.null, at: cleared) } }
+    }
+  }
+
+  /// Whether a record exists, in a store or as an unsaved insert, and is not deleted here.
+  private final func isAvailable(_ id: ManagedObjectID) -> Bool {
+    guard let object = try? fault(for: id, of: id.entity), (try? object.loadRow()) != nil else { return false }
+    return isPresent(object)
+  }
+
   /// Gives an object that is inserted again its former members, as far as they still exist.
   private final func addMembers(of deleted: DeletedObject, by history: UndoHistory) {
     guard let record = deleted.object.pending else { return }
@@ -98,12 +119,18 @@ extension ManagedObjectContext {
       for id in ids {
         let id = history.present(id, in: self)
         // Another writer may have deleted the member.
-        guard let member = try? fault(for: id, of: id.entity), (try? member.loadRow()) != nil, isPresent(member) else {
-          continue
-        }
-        changes.add(id, comesLast: true)
+        if isAvailable(id) { changes.add(id, comesLast: true) }
       }
       storage.withPending { record.members[relationship] = changes }
+    }
+  }
+}
+
+extension DeletedObject {
+  /// The targets of the object's to-one relationships that stores require to exist.
+  fileprivate var targets: [ManagedObjectID] {
+    record.entity.constrainedSlots.compactMap { slot in
+      if case .reference(let id) = record[slot] { id } else { nil }
     }
   }
 }

@@ -25,6 +25,7 @@ extension ManagedObjectContext {
     let predicate: FetchPredicate =
       relationship.isToMany
       ? .quantified(.any, path, .membership(.path(.own), in: references)) : .membership(.path(path), in: references)
+    guard try isHeld(relationship.entity) else { return unsavedOwners(of: Set(ids), through: relationship) }
     let saved = try fetch(FetchRequest<ManagedObject>(entityName: relationship.entity.name).filter(predicate))
     let found = Set(saved)
     return saved + unsavedOwners(of: Set(ids), through: relationship).filter { !found.contains($0) }

@@ -18,6 +18,9 @@ final class RecordedList {
     self.before = before
   }
 
+  /// The former members, and the members that the group has added.
+  var recordedIDs: [ManagedObjectID] { before + added }
+
   /// Records a change of the group, before the change is made.
   func note(_ edit: MemberEdit) {
     switch edit {

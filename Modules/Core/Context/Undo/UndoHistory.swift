@@ -17,10 +17,11 @@
 ///
 /// An undo is an ordinary unsaved change of the context: observers are notified, and ``redo()`` reverts it. The history
 /// survives saves: the undo of a saved change is a new edit of the saved record, and the undo of a saved delete inserts
-/// the same object as a new record, with another identifier. An undo skips records that other writers have deleted. A
-/// rollback and a reset of the context remove all groups. A save in which an inserted record becomes a stored record,
-/// see ``MergePolicy``, removes the insert and its values from the history. A later undo leaves the stored record, and
-/// reverts the changes of other records that lead to it.
+/// the same object as a new record, with another identifier. An undo skips records that other writers have deleted, and
+/// clears references to them. In a one-to-one relationship, an undo also clears the reference of a partner that another
+/// writer has given to the record since. A rollback and a reset of the context remove all groups. A save in which an
+/// inserted record becomes a stored record, see ``MergePolicy``, removes the insert and its values from the history. A
+/// later undo leaves the stored record, and reverts the changes of other records that lead to it.
 ///
 /// The history retains the objects of its groups. Recording costs some tens of nanoseconds for each change; the first
 /// change of an ordered relationship in a group reads and copies the list. An undo costs as much as the changes.
@@ -49,8 +50,16 @@ public final class UndoHistory {
   private var isReverting = false
   /// Whether the block that ends the group with the main queue's turn is scheduled.
   private var awaitsTurn = false
+  /// Whether a turn has ended without its group, because the delete rules could not be applied. The next change awaits
+  /// the end of its turn again.
+  private var isOverdue = false
   /// The objects that an undo inserted again, by the identifiers of their deleted records.
+  ///
+  /// Only the identifiers in steps are looked up. The others are removed when the number of entries has reached
+  /// ``pruningCount``, so that it stays below twice the needed ones or the size of the groups, or below 64.
   private var reinserted: [ManagedObjectID: ManagedObject] = [:]
+  private var pruningCount = UndoHistory.firstPruningCount
+  private static let firstPruningCount = 64
 
   /// Makes a history without changes; set it as the ``ManagedObjectContext/undoHistory`` of a context. A history
   /// belongs to one context at a time.
@@ -205,11 +214,12 @@ public final class UndoHistory {
     guard !current.isEmpty else { return current.name = nil }
     // Without the changes of the delete rules the group would be incomplete. It stays open while the store cannot be
     // read.
-    guard (try? context.applyPendingDeleteRules()) != nil else { return }
+    guard (try? context.applyPendingDeleteRules()) != nil else { return isOverdue = true }
     closeGroup()
   }
 
   private func closeGroup() {
+    isOverdue = false
     guard !current.isEmpty else { return }
     undoGroups.append(current)
     current = UndoGroup()
@@ -217,9 +227,29 @@ public final class UndoHistory {
   }
 
   private func trim() {
+    defer { pruneReinserted() }
     guard let groupLimit, undoGroups.count > groupLimit else { return }
     undoGroups.removeFirst(undoGroups.count - max(0, groupLimit))
-    if undoGroups.isEmpty, redoGroups.isEmpty { reinserted = [:] }
+    if undoGroups.isEmpty, redoGroups.isEmpty { (reinserted, pruningCount) = ([:], Self.firstPruningCount) }
+  }
+
+  /// Releases the reinserted objects whose former identifiers are in no step. The next call that costs more than a
+  /// comparison follows after as many undos as this call has looked at steps and identifiers.
+  private func pruneReinserted() {
+    guard reinserted.count >= pruningCount, let context else { return }
+    var (needed, cost): (Set<ManagedObjectID>, Int) = ([], 0)
+    for group in undoGroups + redoGroups + [current] {
+      for step in group.steps {
+        let ids = step.recordedIDs
+        needed.formUnion(ids.map { context.current($0) })
+        cost += 1 + ids.count
+      }
+    }
+    let released = reinserted
+    reinserted = reinserted.filter { needed.contains($0.key) }
+    pruningCount = max(Self.firstPruningCount, 2 * reinserted.count, cost)
+    // The last references to objects may be released here, outside the access to the property.
+    withExtendedLifetime(released) {}
   }
 
   /// Removes steps from all groups, and removes empty groups.
@@ -238,9 +268,19 @@ public final class UndoHistory {
     withExtendedLifetime(released) {}
   }
 
+  /// Ends the recording in the present context, which has removed the history. The block that ends the group with the
+  /// turn finds no history in the context any more.
+  func leaveContext() {
+    clear()
+    context = nil
+    awaitsTurn = false
+  }
+
   func clear() {
+    isOverdue = false
     let released = (undoGroups, redoGroups, current, reinserted)
     (undoGroups, redoGroups, current, reinserted) = ([], [], UndoGroup(), [:])
+    pruningCount = Self.firstPruningCount
     // The last references to objects may be released here, outside the access to the properties.
     withExtendedLifetime(released) {}
   }
@@ -257,7 +297,7 @@ public final class UndoHistory {
   func record(_ step: UndoStep) {
     if !isReverting {
       if !redoGroups.isEmpty { redoGroups = [] }
-      if current.isEmpty { awaitTurn() }
+      if current.isEmpty || isOverdue { awaitTurn() }
     }
     expose(step.temporaryIDs)
     current.append(step)
@@ -280,6 +320,7 @@ public final class UndoHistory {
 
   /// Records a change of a recorded list, before the change is made.
   func record(_ edit: MemberEdit, of list: RecordedList) {
+    if !isReverting, isOverdue { awaitTurn() }
     expose(edit.temporaryIDs)
     list.note(edit)
   }

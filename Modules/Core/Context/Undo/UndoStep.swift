@@ -28,6 +28,16 @@ enum UndoStep {
     default: []
     }
   }
+
+  /// The identifiers that an undo of the step replaces by present ones.
+  var recordedIDs: [ManagedObjectID] {
+    switch self {
+    case .value(_, _, .reference(let id)), .added(_, _, let id), .removed(_, _, let id): [id]
+    case .list(let list): list.recordedIDs
+    case .deleted(let deleted): deleted.record.partners + deleted.members.values.flatMap { $0 }
+    default: []
+    }
+  }
 }
 
 /// A deleted object, with the state for inserting it again.

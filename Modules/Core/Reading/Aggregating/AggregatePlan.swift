@@ -53,7 +53,9 @@ struct AggregatePlan {
           .invalidFetchRequest,
           "'\(column.label)' is not text; only text is ordered without regard to case or diacritics.")
       }
-      order.append(AggregateQuery.Order(column: index, isAscending: key.isAscending, options: key.options))
+      order.append(
+        AggregateQuery.Order(
+          column: index, isAscending: key.isAscending, options: key.options, missingValues: key.missingValues))
     }
     for index in columns.keys.indices where !order.contains(where: { $0.column == index && $0.options.isEmpty }) {
       order.append(AggregateQuery.Order(column: index))

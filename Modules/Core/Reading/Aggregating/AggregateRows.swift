@@ -55,8 +55,8 @@ struct AggregateRowBuilder {
   /// Whether the values of a group come before the values of another group in the order.
   private func precedes(_ left: [AttributeValue], _ right: [AttributeValue]) -> Bool {
     for (index, key) in plan.query.order.enumerated() {
-      let order = left[index].order(to: right[index])
-      if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+      let order = key.missingValues.order(left[index], right[index], isAscending: key.isAscending)
+      if order != 0 { return order < 0 }
     }
     return false
   }

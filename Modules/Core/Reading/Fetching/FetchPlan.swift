@@ -41,7 +41,8 @@ struct FetchPlan {
     self.predicate = predicate
     self.order = order
     entities = query.entities
-    stores = try coordinator.stores(holding: entity)
+    let holders = try coordinator.stores(holding: entity)
+    stores = request.includesReadOnlyStores ? holders : holders.filter { !$0.environment.isReadOnly }
     returnsObjectsAsFaults = request.returnsObjectsAsFaults
     dependsOnUnsaved = unsaved.areRead(by: requested, sortKeys: request.sortKeys, of: entity)
     needsOverlay = dependsOnUnsaved || unsaved.contains(entity.root)

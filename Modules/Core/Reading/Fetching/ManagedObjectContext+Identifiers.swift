@@ -17,15 +17,12 @@ extension ManagedObjectContext {
   /// Returns the first identifiers of the records that satisfy a request, without the records of read-only stores. Such
   /// a store would refuse a batch request for them, and so keep the records of the other stores from their change.
   ///
-  /// Cost: as ``fetchIDs(_:)`` of the limited request. While a read-only store is attached, the request is not limited,
-  /// because the records of that store must not take the places of others.
+  /// Cost: as ``fetchIDs(_:)`` of the limited request. To be called in a context without unsaved changes, which would
+  /// count for all stores.
   package final func writableIDs<R: ManagedObject>(
     _ request: FetchRequest<R>, limit: Int
   ) throws -> [ManagedObjectID] {
-    let readOnly = Set(try coordinator().persistentStores.filter(\.environment.isReadOnly).map(\.identifier))
-    guard !readOnly.isEmpty else { return try fetchIDs(request.limit(limit)) }
-    let ids = try fetchIDs(request).filter { id in id.storeIdentifier.map(readOnly.contains) != true }
-    return Array(ids.prefix(limit))
+    try fetchIDs(request.inWritableStores().limit(limit))
   }
 
   /// The identifiers of the records that a request finds, with the plan of the request.

@@ -6,9 +6,9 @@ extension ManagedObject {
   ///
   /// The first access fetches the objects like ``ManagedObjectContext/fetch(_:)``, unsaved changes included. The object
   /// keeps the result until ``refreshFetchedProperties()``, ``ManagedObjectContext/refresh(_:mergeChanges:)``,
-  /// ``ManagedObjectContext/refreshAll()`` or a rollback. Later changes of the object and of other records do not
-  /// change the result, but deleted objects leave it. The kept result does not retain its objects; an access loads
-  /// released objects together.
+  /// ``ManagedObjectContext/refreshAll()`` or a rollback, and until a snapshot or a lock reads the object again. Later
+  /// changes of the object and of other records do not change the result, but deleted objects leave it. The kept result
+  /// does not retain its objects; an access loads released objects together.
   ///
   /// Neither throws nor traps: after a failure the accessor returns no objects, and the context reports the error in
   /// ``ManagedObjectContext/reportedErrors``.

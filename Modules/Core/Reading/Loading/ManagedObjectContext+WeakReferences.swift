@@ -5,8 +5,8 @@ extension ManagedObjectContext {
   /// for a record deleted in this context. To be called inside the context.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` while the store of the record is not attached, ``ErrorCode/unknownEntity``
-  ///   when the model lacks the entity, ``ErrorCode/wrongType`` for an object of another class, and errors of the
-  ///   store.
+  ///   when the model lacks the entity, ``ErrorCode/noStore`` when the store does not hold the entity,
+  ///   ``ErrorCode/wrongType`` for an object of another class, and errors of the store.
   public final func object<Target>(referencedBy reference: WeakReference<Target>) throws -> Target? {
     try objects(referencedBy: [reference])[reference]
   }
@@ -72,7 +72,7 @@ extension ManagedObjectContext {
   }
 
   /// The record in the same weak reference of a loaded neighbour; `nil` for no reference, and for a record of a
-  /// detached store.
+  /// detached store, or of a store without the entity.
   private final func referenceID(at slot: Int, of object: ManagedObject, like source: ManagedObject) -> ManagedObjectID?
   {
     guard object.entity.root === source.entity.root, slot < object.entity.slotCount,
@@ -82,7 +82,8 @@ extension ManagedObjectContext {
     return try? persistentStoreCoordinator?.objectID(for: id)
   }
 
-  /// Loads the records of objects' weak references, without records of detached stores.
+  /// Loads the records of objects' weak references, without records of detached stores, and of stores without the
+  /// entity of the record.
   final func loadReferences(of attribute: AttributeDescription, from objects: [ManagedObject]) throws -> [ManagedObject]
   {
     let coordinator = try coordinator()

@@ -299,6 +299,13 @@ extension PersistentStore {
   func holds(_ entity: EntityDescription) -> Bool { environment.entities.contains { $0 === entity } }
 }
 
+extension ManagedObjectContext {
+  /// Whether an attached store has the records of an entity. A fetch of any other entity fails.
+  final func isHeld(_ entity: EntityDescription) throws -> Bool {
+    try coordinator().openStores().contains { $0.holds(entity) }
+  }
+}
+
 extension ManagedObject {
   /// Whether the object has values, so that it is no fault.
   final var isLoaded: Bool { row != nil || pending != nil }

@@ -40,12 +40,16 @@ public struct GroupedRequest<Root: DeclaredEntity, each Value: Sendable>: Sendab
   /// Returns the request with a further, less significant criterion of order: a group key, or an aggregate, which need
   /// not be a column.
   ///
-  /// - Parameter options: Differences between texts to ignore. Only for texts.
+  /// - Parameters:
+  ///   - options: Differences between texts to ignore. Only for texts.
+  ///   - missingValues: The place of groups without a value.
   public func sort<Column: GroupColumn>(
-    _ column: KeyPath<GroupScope<Root>, Column>, _ order: SortOrder = .forward, options: StringOptions = []
+    _ column: KeyPath<GroupScope<Root>, Column>, _ order: SortOrder = .forward, options: StringOptions = [],
+    missingValues: MissingValuePlacement = .smallest
   ) -> GroupedRequest {
     var result = self
-    result.request.sortKeys.append(SortKey(GroupScope()[keyPath: column].columnPath, order, options: options))
+    let path = GroupScope<Root>()[keyPath: column].columnPath
+    result.request.sortKeys.append(SortKey(path, order, options: options, missingValues: missingValues))
     return result
   }
 

@@ -3,7 +3,7 @@
 struct BatchAssignments {
   private let entity: EntityDescription
   private let includesSubentities: Bool
-  private let derivedValues = DerivedValues()
+  private let derivedValues: DerivedValues
   /// The constants of the request.
   private let given: [Int: AttributeValue]
   /// The calculations of the request.
@@ -18,6 +18,7 @@ struct BatchAssignments {
   init(_ request: BatchUpdateRequest, of entity: EntityDescription, in context: ManagedObjectContext) throws {
     self.entity = entity
     includesSubentities = request.includesSubentities
+    derivedValues = DerivedValues(in: try context.coordinator(), by: context.transactionAuthor)
     given = try context.checkedValues(request.values, of: entity)
     let calculations = try Self.calculations(of: request, entity, besides: given)
     self.calculations = calculations

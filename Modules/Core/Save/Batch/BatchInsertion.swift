@@ -8,13 +8,15 @@ struct BatchInsertion {
 
   private let entity: EntityDescription
   private let store: any PersistentStore
-  private let derivedValues = DerivedValues()
+  private let derivedValues: DerivedValues
   /// The slots that the request names.
   private let given: SlotSet
   /// The uniqueness constraint by which duplicates are found; `nil` when duplicates are refused.
   private let constraint: BatchConstraint?
   /// Whether a duplicate takes the values of its row.
   private let updatesDuplicates: Bool
+  /// The slots that a duplicate may take from its row; `nil` for all given slots.
+  private let updatable: SlotSet?
   /// The fresh rows, without duplicates among each other.
   private let rows: [Row]
 
@@ -26,12 +28,16 @@ struct BatchInsertion {
   ) throws {
     self.entity = entity
     self.store = store
+    derivedValues = DerivedValues(in: try context.coordinator(), by: context.transactionAuthor)
     let slots = try request.names.map { try entity.slotForInsert(named: $0) }
     given = SlotSet(slots)
     switch request.duplicatePolicy {
     case .fail: (constraint, updatesDuplicates) = (nil, false)
     case .ignore(let names): (constraint, updatesDuplicates) = (try BatchConstraint(names, of: entity), false)
     case .update(let names): (constraint, updatesDuplicates) = (try BatchConstraint(names, of: entity), true)
+    }
+    updatable = try request.propertiesToUpdate.map { names in
+      SlotSet(try names.map { try entity.slotForInsert(named: $0) })
     }
     let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, derivedValues) { context.current($0) }
     var values = try request.rows.map { try check.values($0) }
@@ -52,7 +58,7 @@ struct BatchInsertion {
   /// The slots in which a duplicate is compared with its row. A duplicate without a difference is not written.
   private var compared: SlotSet {
     guard updatesDuplicates, let constraint else { return SlotSet() }
-    return SlotSet(given.filter { !constraint.slots.contains($0) })
+    return SlotSet(given.filter { !constraint.slots.contains($0) && updatable?.contains($0) != false })
   }
 
   /// The slots that a changed duplicate takes from its row: the compared slots, and the derived slots that follow from
@@ -173,7 +179,8 @@ struct BatchInsertion {
       }
     }
     for derived in entity.checked.derived where derived.source.map(changed.contains) ?? true {
-      values[derived.slot] = derived.value(in: { values[$0] }, savedAt: derivedValues.time)
+      values[derived.slot] = derived.value(
+        in: { values[$0] }, savedAt: derivedValues.time, by: derivedValues.author)
       slots.insert(derived.slot)
     }
     let next = Row.make(

@@ -21,7 +21,7 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
-      let stores = try batchStores(of: query)
+      let stores = try batchStores(of: query).filter { request.includesReadOnlyStores || !$0.environment.isReadOnly }
       return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
         var changes = ChangeSet()

@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// relatives in its table, when a ``SaveParticipant`` observes the records, and when a ``RelationshipDerivation``
   /// depends on them. To be called inside the context.
   ///
-  /// - Parameter store: The store to insert into; `nil` for the first store that holds the entity.
+  /// - Parameter store: The store to insert into; `nil` for the first store that holds the entity and is not read-only.
   /// - Returns: The identifiers of the inserted and the changed records.
   /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/unknownProperty``,
   ///   ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/missingValue``, ``ErrorCode/noStore``,
@@ -55,7 +55,7 @@ extension ManagedObjectContext {
       throw CoherenceError(
         .unknownEntity, "'\(entity.name)' is abstract: a batch insert makes records of one of its subentities.")
     }
-    let stores = try coordinator().stores(holding: entity)
+    let stores = try coordinator().storesForNewRecords(of: entity)
     guard let store else { return stores[0] }
     guard stores.contains(where: { $0 === store }) else {
       throw CoherenceError(

@@ -12,7 +12,8 @@ extension ManagedObjectContext {
   ///
   /// One transaction for each store. Versions rise, and the objects of this context, its parents and its followers are
   /// refreshed. Unsaved changes are ignored; values are checked by type, not by validation rules. Stores are asked in
-  /// the order of their attachment, until the limit is reached. When a store fails after another store's claim was
+  /// the order of their attachment, until the limit is reached. Read-only stores are not asked, unless all stores with
+  /// the entity are read-only or the call names the store. When a store fails after another store's claim was
   /// committed, the claimed records are returned, and the next claim reports the failure.
   ///
   /// To be called inside the context. The cost grows with the number of claimed records, where the store has an index
@@ -21,7 +22,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - request: The condition and the order. A smaller ``FetchRequest/fetchLimit`` counts in place of the limit.
   ///   - limit: The greatest number of records.
-  ///   - store: The only store to ask; `nil` for all stores that hold the entity.
+  ///   - store: The only store to ask; `nil` for all stores that hold the entity and are not read-only.
   ///   - values: The new values by the names of their attributes; `nil` for no value.
   /// - Returns: The identifiers of the claimed records, in the order of the request for each store.
   /// - Throws: ``ErrorCode/invalidFetchRequest`` for a negative limit, an offset, and a claim without values;
@@ -86,7 +87,8 @@ extension ManagedObjectContext {
           "A claim of '\(entity.name)' sets no value, so that another claim would take the same records; set a value.")
       }
       var values = try checkedValues(values, of: entity)
-      try DerivedValues().derive(&values, of: entity, request.includesSubentities)
+      try DerivedValues(in: coordinator(), by: transactionAuthor).derive(
+        &values, of: entity, request.includesSubentities)
       return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
         var changes = ChangeSet()
@@ -134,12 +136,16 @@ extension ManagedObjectContext {
     return query
   }
 
-  /// The stores that a claim asks, in the order of their attachment.
+  /// The stores that a claim asks, in the order of their attachment. Read-only stores are left out, because such a
+  /// store would refuse the claim and keep the caller from the records of the other stores.
   private final func claimableStores(
     of entity: EntityDescription, only store: (any PersistentStore)?
   ) throws -> [any PersistentStore] {
     let stores = try coordinator().stores(holding: entity)
-    guard let store else { return stores }
+    guard let store else {
+      let writable = stores.filter { !$0.environment.isReadOnly }
+      return writable.isEmpty ? stores : writable
+    }
     guard stores.contains(where: { $0 === store }) else {
       throw CoherenceError(
         .noStore,

@@ -248,26 +248,13 @@ private struct JoinRound {
   private mutating func clear(
     _ slot: Int, of id: ManagedObjectID, if targets: Set<ManagedObjectID>, _ collision: UniqueCollisions.Collision
   ) throws {
-    let context = resolution.context
-    let change: RecordChange
-    if let decided = current[id] {
-      guard decided.kind != .deleted else { return }
-      change = decided
-    } else {
-      guard let row = try context.readingLatest({ try context.committedRow(id) }) else { return }
-      let record = PendingRecord(changing: row)
-      if let object = context.storage.registry.object(for: id), object.pending == nil { record.object = object }
-      resolution.unit.keeper.retain(record)
-      change = RecordChange(record, kind: .updated, base: row, row: nil, changed: SlotSet())
-    }
+    guard let change = try current[id] ?? resolution.outsideChange(of: id), change.kind != .deleted else { return }
     guard let row = change.row ?? change.base, case .reference(let target) = row[slot], targets.contains(target) else {
       return
     }
     guard !change.entity.checked.required.contains(slot) else { throw refused(collision) }
-    var (values, changed) = (row.values, change.changed)
-    values[slot] = .null
-    if change.base?[slot] == .null { changed.remove(slot) } else { changed.insert(slot) }
-    put(change.writing(values, changed: changed))
+    put(change.writing(.null, at: slot, over: row, resolution.derivedValues))
+    resolution.revive([id])
   }
 
   // MARK: Refusals

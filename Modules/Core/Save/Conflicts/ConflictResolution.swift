@@ -15,18 +15,27 @@ struct ConflictResolution {
   /// The inserted records that became stored records.
   var joins = JoinedRecords()
   let context: ManagedObjectContext
+  /// Computes the derived values of the records that the resolution adds to the save.
+  let derivedValues: DerivedValues
   /// The changes that the policy has given up.
   var discarded: [DiscardedChange] = []
+  /// The given-up changes of records that the save writes nevertheless, because the records lose or get a partner in a
+  /// one-to-one relationship. The changes of links stay given up.
+  var revived: [DiscardedChange] = []
   /// The ordered lists that the policy has decided.
   var lists: ListMerge
-  /// The relationships whose lists in the context may have a record that another writer has moved to another owner.
-  private var ownerLists: Set<RelationshipDescription> = []
+  /// The relationships whose lists in the context are out of date: another writer has moved a record to another owner,
+  /// or the policy has discarded changes of the members.
+  var ownerLists: Set<RelationshipDescription> = []
 
-  init(of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs) {
+  init(
+    of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs, _ derivedValues: DerivedValues
+  ) {
     store = unit.store
     self.unit = unit.unit
     self.context = context
     self.permanentIDs = permanentIDs
+    self.derivedValues = derivedValues
     lists = ListMerge(context)
   }
 
@@ -48,7 +57,8 @@ struct ConflictResolution {
       policy.isCustom
       ? try context.refusingChanges(of: unit.changes) { try decide(reported, by: policy) }
       : try decide(reported, by: policy)
-    try rebuild(from: resolved)
+    let changes = try restoringPartners(in: resolved, after: reported)
+    try rebuild(from: changes)
   }
 
   /// Has the policy decide each conflict, and returns the changes to save, without the discarded changes.
@@ -63,7 +73,7 @@ struct ConflictResolution {
         resolved.append(change)
         continue
       }
-      if storeRow == nil, change.join != nil {
+      if storeRow == nil, joins.isTarget(change.id) {
         // Another writer deleted the stored record that an inserted record became. The record is inserted after all.
         resolved += separate(change.id, &separated)
         continue
@@ -150,7 +160,7 @@ struct ConflictResolution {
     for change in changes { unit.append(change) }
     let gatherer = LinkGatherer(
       store: store, context: context, members: lists.members, permanentIDs: permanentIDs)
-    unit.links = try context.readingLatest { try gatherer.links(of: unit, without: discarded) }
+    unit.links = try context.readingLatest { try gatherer.links(of: unit, without: revived + discarded) }
     for change in changes where change.isWritten { try RecordChange.checkVersion(of: change.base) }
     self.unit = unit
   }

@@ -17,6 +17,9 @@ struct JoinedRecords {
   /// The records that inserted records became.
   var targets: [ManagedObjectID] { Array(originals.keys) }
 
+  /// Whether inserted records became a record.
+  func isTarget(_ id: ManagedObjectID) -> Bool { originals[id] != nil }
+
   /// Records that the record of a change becomes another record.
   ///
   /// - Parameters:

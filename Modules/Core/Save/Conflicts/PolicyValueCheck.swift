@@ -68,15 +68,15 @@ struct PolicyValueCheck {
       return value
     }
     for rule in attribute.validation where try !rule.isSatisfied(by: stored) {
-      fail(slot, .invalidValue, rule.violation)
+      fail(slot, .invalidValue, rule.violation, rule: rule)
     }
     return stored
   }
 
-  private mutating func fail(_ slot: Int, _ code: ErrorCode, _ reason: String) {
+  private mutating func fail(_ slot: Int, _ code: ErrorCode, _ reason: String, rule: ValidationRule? = nil) {
     failures.append(
       ValidationFailure(
         code: code, objectID: conflict.objectID, entityName: entity.name, propertyName: entity.slots[slot].name,
-        reason: reason))
+        reason: reason, rule: rule))
   }
 }

@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   /// resolves no collision of unique values, because the next run finds the other record.
   ///
   /// - Parameters:
-  ///   - entity: The entity of the records to save. The stores that hold it keep other writers out.
+  ///   - entity: The entity of the records to save. The writable stores that hold it keep other writers out.
   ///   - startsExcluding: Whether the stores keep other writers out from the first run on, if all of them can.
   ///   - work: The work. It must be repeatable, and must leave the context without changes when it throws.
   /// - Throws: The error of the work. ``ErrorCode/versionConflict`` is marked as ``CoherenceError/isRetryable``: it
@@ -50,11 +50,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The stores that keep other writers out during the last run. Empty unless all stores of the entity can, and the
-  /// context saves into them itself: a parent may save on another thread, which the stores would keep out.
+  /// The stores that keep other writers out during the last run: the stores of the entity that are not read-only. Empty
+  /// unless all of them can, and the context saves into them itself: a parent may save on another thread, which the
+  /// stores would keep out.
   private final func excludableStores(of entity: EntityDescription) throws -> [any PersistentStore] {
     guard parent == nil || savesPastParent else { return [] }
-    let stores = try coordinator().stores(holding: entity)
+    let stores = try coordinator().stores(holding: entity).filter { !$0.environment.isReadOnly }
     return stores.allSatisfy { $0 is any WriterExcluding } ? stores : []
   }
 }

@@ -4,6 +4,7 @@ struct SaveExecution {
   private let context: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
   private let permanentIDs: PermanentIDs
+  private let derivedValues: DerivedValues
   private let policy: MergePolicy
   /// The participants of the save; `nil` for none.
   private let recording: SaveRecording?
@@ -11,10 +12,14 @@ struct SaveExecution {
   /// of the other writer itself, see ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
   private let resolvesUniqueness: Bool
 
-  init(_ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs) {
+  init(
+    _ context: ManagedObjectContext, _ coordinator: PersistentStoreCoordinator, _ permanentIDs: PermanentIDs,
+    _ derivedValues: DerivedValues
+  ) {
     self.context = context
     self.coordinator = coordinator
     self.permanentIDs = permanentIDs
+    self.derivedValues = derivedValues
     policy = context.mergePolicy
     resolvesUniqueness = policy.resolvesUniqueness && !context.storage.isPlanningAgain
     recording = SaveRecording(of: context, in: coordinator)
@@ -37,7 +42,7 @@ struct SaveExecution {
   ///   the last attempt; ``ErrorCode/cancelled`` between two attempts; errors of the policy and of the store. The store
   ///   is as before then, unless the error's outcome says otherwise.
   func commit(_ unit: StoreUnit) throws -> CommittedUnit {
-    var resolution = ConflictResolution(of: unit, in: context, permanentIDs)
+    var resolution = ConflictResolution(of: unit, in: context, permanentIDs, derivedValues)
     if SaveReservations.all.isAnyTaken, !context.lease.excludesWriters {
       // The wait must not hold a connection.
       context.lease.endOffers()

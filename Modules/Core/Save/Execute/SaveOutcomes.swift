@@ -19,17 +19,35 @@ struct SaveOutcomes {
         (unit.store.identifier, applied.contains(unit.store.identifier) ? SaveOutcome.applied : .notApplied)
       })
     outcomes[store.identifier] = result.outcome
-    guard !applied.isEmpty else {
-      result.outcomes = outcomes
-      return result
-    }
+    guard applied.isEmpty else { return Self.partial(result, outcomes) }
+    result.outcomes = outcomes
+    return result
+  }
+
+  /// The error that a save throws when its last attempt fails after stores have committed in an earlier attempt.
+  ///
+  /// - Parameter earlier: The error of the earlier attempts: a ``ErrorCode/partialSave``.
+  static func failure(_ error: any Error, after earlier: CoherenceError) -> any Error {
+    let last = error as? CoherenceError ?? CoherenceError(.inputOutput, "The save failed.", underlying: error)
+    let isPartial = last.code == .partialSave
+    var outcomes = earlier.outcomes.merging(last.outcomes) { $1 }
+    for (store, outcome) in earlier.outcomes where outcome == .applied { outcomes[store] = outcome }
+    return partial(isPartial ? last.underlying as? CoherenceError ?? last : last, outcomes)
+  }
+
+  /// The error of a save that some stores have committed.
+  ///
+  /// - Parameter cause: The error of the store that failed.
+  private static func partial(
+    _ cause: CoherenceError, _ outcomes: [StoreIdentifier: SaveOutcome]
+  ) -> CoherenceError {
     var partial = CoherenceError(
       .partialSave,
-      "Some stores were saved and one failed: \(result.message) Objects of the saved stores are clean; "
-        + "mend the cause and save again.", underlying: result, isRetryable: result.isRetryable)
-    partial.outcome = result.outcome
+      "Some stores were saved and one failed: \(cause.message) Objects of the saved stores are clean; "
+        + "mend the cause and save again.", underlying: cause, isRetryable: cause.isRetryable)
+    partial.outcome = cause.outcome
     partial.outcomes = outcomes
-    partial.objectIDs = result.objectIDs
+    partial.objectIDs = cause.objectIDs
     return partial
   }
 

@@ -1,14 +1,18 @@
 import Foundation
 
-/// Computes the derived values of one save that follow from other values of the same record or from the time of the
-/// save. All records of the save get the same time.
+/// Computes the derived values of one save that follow from other values of the same record, or from the time or the
+/// author of the save. All records of the save get the same time.
 struct DerivedValues {
   /// The time of the save.
   let time: Timestamp
+  /// The author of the save; null for none.
+  let author: AttributeValue
 
-  init() {
-    // The clock never shows a date out of a timestamp's range; zero is a fallback without meaning.
-    time = Timestamp(Date()) ?? Timestamp(microseconds: 0)
+  init(in coordinator: PersistentStoreCoordinator, by author: String?) {
+    // A text that no attribute takes counts as no author.
+    self.author = author.flatMap { try? AttributeType.string.checked(.string($0)) } ?? .null
+    // A clock of the system never shows a date out of a timestamp's range; zero is a fallback without meaning.
+    time = Timestamp(coordinator.clock()) ?? Timestamp(microseconds: 0)
   }
 
   /// Computes the derived values of the records that a save writes. Values that depend on other records are computed
@@ -25,7 +29,7 @@ struct DerivedValues {
       }
       let movesOnly = record.kind == .updated && record.changesPositionsOnly
       for derived in record.entity.checked.derived where derived.source != nil || !movesOnly {
-        record.set(derived.value(in: { record[$0] }, savedAt: time), at: derived.slot)
+        record.set(derived.value(in: { record[$0] }, savedAt: time, by: author), at: derived.slot)
       }
     }
   }
@@ -39,7 +43,7 @@ struct DerivedValues {
   ///     last change.
   func derive(_ row: inout Row, changing changed: inout SlotSet, over stored: Row, movesOnly: Bool) {
     for derived in row.entity.checked.derived where derived.source != nil || !movesOnly {
-      let value = derived.value(in: { row[$0] }, savedAt: time)
+      let value = derived.value(in: { row[$0] }, savedAt: time, by: author)
       row.set(value, at: derived.slot)
       if value != stored[derived.slot] { changed.insert(derived.slot) }
     }
@@ -59,7 +63,7 @@ struct DerivedValues {
   func derive(_ values: inout [Int: AttributeValue], of entity: EntityDescription, _ subentities: Bool) throws {
     func isAffected(_ derived: DerivedSlot) -> Bool { derived.source.map { values[$0] != nil } ?? true }
     for derived in entity.checked.derived where isAffected(derived) {
-      values[derived.slot] = derived.value(in: { values[$0] ?? .null }, savedAt: time)
+      values[derived.slot] = derived.value(in: { values[$0] ?? .null }, savedAt: time, by: author)
     }
     guard subentities else { return }
     for subentity in entity.concreteEntities {
@@ -86,8 +90,8 @@ extension EntityDescription {
     for related in checked.related { values[related.slot] = stored?[related.slot] ?? related.initial }
     guard !checked.derived.isEmpty else { return }
     let slots = Set(checked.derived.map(\.slot))
-    // A derived value without a source is the time of the last change. The time stays if no change remains, or only
-    // positions in lists of other records.
+    // A derived value without a source is the time or the author of the last change. Both stay if no change remains,
+    // or only positions in lists of other records.
     func isOwn(_ slot: Int) -> Bool {
       if case .position = self.slots[slot] { return false }
       return !slots.contains(slot)

@@ -4,8 +4,13 @@
 /// the key; see ``UnitOfWork/releaseTakenKeys(after:)``.
 struct KeyReservation {
   private let coordinator: PersistentStoreCoordinator
+  /// The context's storage, which has the unsaved records that the fresh records are related to.
+  private let storage: ContextStorage
 
-  init(in coordinator: PersistentStoreCoordinator) { self.coordinator = coordinator }
+  init(in coordinator: PersistentStoreCoordinator, of storage: ContextStorage) {
+    self.coordinator = coordinator
+    self.storage = storage
+  }
 
   /// Reserves keys for the inserted records without one, ascending in the order given.
   ///
@@ -29,7 +34,7 @@ struct KeyReservation {
   /// store. Such a run costs one comparison for each record.
   private func runs(of records: [PendingRecord], into groups: inout [KeyGroup]) throws -> [Run] {
     var runs: [Run] = []
-    var candidates: [ObjectIdentifier: [any PersistentStore]] = [:]
+    var destinations = Destinations(in: coordinator, of: storage)
     // The entity whose records continue the last run: all of them have the same store. `nil` if several stores hold the
     // last entity.
     var runEntity: ObjectIdentifier?
@@ -42,14 +47,12 @@ struct KeyReservation {
       }
       guard beginsRun else { return }
       let record = unmanaged.takeUnretainedValue()
-      let key = ObjectIdentifier(record.entity)
-      if candidates[key] == nil { candidates[key] = try coordinator.stores(holding: record.entity) }
-      let store = try destination(of: record, among: candidates[key]!)
+      let store = try destinations.store(of: record)
       let root = record.entity.root
       let index = groups.firstIndex { $0.store === store && $0.root === root } ?? groups.count
       if index == groups.count { groups.append(KeyGroup(store: store, root: root)) }
       runs.append(Run(group: index, length: 1))
-      runEntity = candidates[key]!.count == 1 ? key : nil
+      runEntity = try destinations.candidates(of: record.entity).count == 1 ? ObjectIdentifier(record.entity) : nil
     }
     return runs
   }
@@ -90,29 +93,5 @@ struct KeyReservation {
       defer { nextKey += 1 }
       return ManagedObjectID(space: space, key: nextKey)
     }
-  }
-
-  /// The store of a fresh record: the assigned store, else the store of an object that the record refers to, else the
-  /// first store that holds the entity.
-  private func destination(
-    of record: PendingRecord, among candidates: [any PersistentStore]
-  ) throws(CoherenceError) -> any PersistentStore {
-    if let assigned = record.assignedStore {
-      guard let store = candidates.first(where: { $0.identifier == assigned }) else {
-        throw CoherenceError(
-          .storeDetached,
-          "The store assigned to an object of '\(record.entity.name)' is not attached; attach it, or assign another.")
-      }
-      return store
-    }
-    guard candidates.count > 1 else { return candidates[0] }
-    for slot in record.entity.referenceSlots {
-      if case .reference(let target) = record[slot], let home = target.storeIdentifier,
-        let store = candidates.first(where: { $0.identifier == home })
-      {
-        return store
-      }
-    }
-    return candidates[0]
   }
 }

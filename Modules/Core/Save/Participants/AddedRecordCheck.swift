@@ -80,7 +80,7 @@ extension DerivedValues {
   /// Computes the derived values of a fresh record.
   func derive(_ values: inout [AttributeValue], of entity: EntityDescription) {
     for derived in entity.checked.derived {
-      let value = derived.value(in: { values[$0] }, savedAt: time)
+      let value = derived.value(in: { values[$0] }, savedAt: time, by: author)
       values[derived.slot] = value
     }
     for related in entity.checked.related { values[related.slot] = related.initial }

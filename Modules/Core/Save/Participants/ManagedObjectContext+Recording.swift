@@ -12,8 +12,9 @@ extension ManagedObjectContext {
     set { settings.withLock { $0.recordsChanges = newValue } }
   }
 
-  /// The name of the author of the context's saves, for participants; `nil` unless set. Among nested contexts, the
-  /// context that saves into the stores names the author. May be set on any thread, and counts from the next save.
+  /// The name of the author of the context's saves, for participants and for attributes derived by
+  /// ``Derivation/author``; `nil` unless set. Among nested contexts, the context that saves into the stores names the
+  /// author. May be set on any thread, and counts from the next save.
   public final var transactionAuthor: String? {
     get { settings.withLock { $0.transactionAuthor } }
     set { settings.withLock { $0.transactionAuthor = newValue } }

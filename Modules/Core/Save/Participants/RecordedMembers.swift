@@ -24,6 +24,7 @@ public struct RecordedMembers: Sendable {
   /// A new link between two records changes the members of both. A participant that uses only the changes with
   /// `isOwner` sees each link once: `true` for one side of a many-to-many relationship, and for a relationship without
   /// an inverse. `false` for a one-to-many relationship, whose members record the change of their to-one relationship.
+  /// A relationship that is its own inverse has a link in each direction: `true` for both records.
   public var isOwner: Bool {
     if case .links(_, let isForward) = relationship.storage { isForward } else { false }
   }

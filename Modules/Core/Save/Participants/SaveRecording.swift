@@ -4,7 +4,7 @@ struct SaveRecording {
   private let context: ManagedObjectContext
   private let model: ManagedObjectModel
   private let author: String?
-  private let derivedValues = DerivedValues()
+  private let derivedValues: DerivedValues
 
   /// Returns `nil` when the coordinator has no participant, at the cost of reading one word, and for a context without
   /// ``ManagedObjectContext/recordsChanges``.
@@ -14,6 +14,7 @@ struct SaveRecording {
     self.context = context
     model = coordinator.managedObjectModel
     author = context.transactionAuthor
+    derivedValues = DerivedValues(in: coordinator, by: author)
   }
 
   /// Calls the participants that observe changes of a unit of work, and returns the records that they add.

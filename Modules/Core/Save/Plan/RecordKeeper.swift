@@ -9,8 +9,8 @@
 final class RecordKeeper {
   /// The records as they were gathered: the array of the context, not a copy of it.
   private let gathered: [PendingRecord]
-  /// The records made since then: members that get another position because a list was merged, and records that lose a
-  /// one-to-one reference because of a join.
+  /// The records made since then: members that get another position because a list was merged, and records whose
+  /// one-to-one reference changes because of a join or a conflict.
   private var added: [PendingRecord] = []
 
   init(_ gathered: [PendingRecord]) { self.gathered = gathered }

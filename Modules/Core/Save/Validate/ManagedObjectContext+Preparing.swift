@@ -23,6 +23,8 @@ extension ManagedObjectContext {
       } while !due.isEmpty
       try checkReports()
       try validate(&preparation)
+      // Validation hooks change objects too.
+      try checkReports()
     }
   }
 

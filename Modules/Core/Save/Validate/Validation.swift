@@ -82,7 +82,7 @@ struct Validation {
       case .deleted: try object.validateForDelete()
       }
     } catch {
-      found.append(failure(.validationFailed, record, "", Self.text(of: error)))
+      found.append(failure(thrownByHook: error, record, ""))
     }
     guard !found.isEmpty else {
       if !hookFailures.isEmpty { hookFailures[ObjectIdentifier(record)] = nil }
@@ -97,8 +97,6 @@ struct Validation {
     deletesWithCalledHooks[ObjectIdentifier(record)] != nil
   }
 
-  private static func text(of error: any Error) -> String { (error as? CoherenceError)?.message ?? "\(error)" }
-
   /// The failures of the values to save by the rules of a ``PropertyValidating`` class.
   private func propertyFailures(of record: PendingRecord, _ object: ManagedObject) -> [ValidationFailure] {
     guard record.kind != .deleted, let object = object as? any PropertyValidating else { return [] }
@@ -109,7 +107,7 @@ struct Validation {
         try object.validate(record[slot], for: property)
         return nil
       } catch {
-        return failure(.validationFailed, record, property.name, Self.text(of: error))
+        return failure(thrownByHook: error, record, property.name)
       }
     }
   }
@@ -151,11 +149,19 @@ struct Validation {
     throw error
   }
 
-  private func failure(_ code: ErrorCode, _ record: PendingRecord, _ property: String, _ reason: String)
+  private func failure(
+    _ code: ErrorCode, _ record: PendingRecord, _ property: String, _ reason: String, rule: ValidationRule? = nil
+  ) -> ValidationFailure {
+    ValidationFailure(
+      code: code, objectID: record.id, entityName: record.entity.name, propertyName: property, reason: reason,
+      rule: rule)
+  }
+
+  private func failure(thrownByHook error: any Error, _ record: PendingRecord, _ property: String)
     -> ValidationFailure
   {
     ValidationFailure(
-      code: code, objectID: record.id, entityName: record.entity.name, propertyName: property, reason: reason)
+      thrownByHook: error, objectID: record.id, entityName: record.entity.name, propertyName: property)
   }
 
   private mutating func noteMissing(_ slot: Int, of record: PendingRecord) {
@@ -169,7 +175,7 @@ struct Validation {
     guard !value.isNull, case .attribute(let attribute) = record.entity.slots[slot] else { return }
     for rule in attribute.validation {
       guard try !rule.isSatisfied(by: value) else { continue }
-      failures.append(failure(.invalidValue, record, attribute.name, rule.violation))
+      failures.append(failure(.invalidValue, record, attribute.name, rule.violation, rule: rule))
     }
   }
 

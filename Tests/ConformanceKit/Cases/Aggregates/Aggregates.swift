@@ -156,6 +156,28 @@ extension ConformanceSubject {
         try expectEqual(try rows(offset: 10), [])
       }
     }
+    Case.computed("groups without a value come first or last as the order says") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        let request = aggregate("Album", by: ["year"], ["year"])
+        func years(_ key: SortKey, limit: Int? = nil) throws -> [String] {
+          try context.table(
+            request.changed {
+              $0.sortKeys = [key]
+              $0.fetchLimit = limit
+            })
+        }
+        try expectEqual(
+          try years(SortKey("year", missingValues: .last)),
+          ["1959", "1960", "1970", "1971", "1976", "1993", "null"])
+        try expectEqual(try years(SortKey("year", .reverse, missingValues: .first), limit: 2), ["null", "1993"])
+        try expectEqual(
+          try years(SortKey("@max.price", missingValues: .last)),
+          ["1993", "1959", "1960", "1971", "1970", "null", "1976"])
+        try expectEqual(
+          try years(SortKey("@max.price", .reverse, missingValues: .first), limit: 3), ["null", "1976", "1970"])
+      }
+    }
     Case.computed("groups are ordered without regard to case when the order says so") { stack in
       try stack.write { context in for name in ["b", "A", "a", "B"] { try context.make("Playlist", ["name": name]) } }
       try stack.read { context in

@@ -107,6 +107,29 @@ extension ConformanceSubject {
           try context.table(request), ["\(Int64.max - 1) | decimal(\(Decimal(Int64.max) - 1))"])
       }
     }
+    Case("a group with infinities of both signs in one of several stores has no sum", model: Samples.model) { stack in
+      let coordinator = stack.makeCoordinator()
+      let stores = try [false, true].map { companion in
+        try stack.attach(try stack.makeLocation(companion: companion), to: coordinator)
+      }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        let samples: [(key: Int, number: Double, store: Int)] = [
+          (1, .infinity, 0), (1, -.infinity, 0), (1, 1, 1), (2, 1.5, 0), (2, 2.5, 1), (3, 1, 0), (3, .infinity, 1),
+        ]
+        for (key, number, store) in samples {
+          let sample = try context.make("Sample", ["int16": key, "double": number])
+          try context.assign(sample, to: stores[store])
+        }
+        try context.save()
+        let columns: [ResultColumn] = ["int16", .sum(of: "double"), .average(of: "double"), .count]
+        let request = aggregate("Sample", by: ["int16"], columns)
+        let rest = ["2 | 4.0 | 2.0 | 2", "3 | inf | inf | 2"]
+        try expectEqual(try context.table(request), ["1 | null | null | 3"] + rest)
+        try context.make("Sample", ["int16": 1, "double": 7.0])
+        try expectEqual(try context.table(request), ["1 | null | null | 4"] + rest)
+      }
+    }
     Case("groups of several stores are combined") { stack in
       let coordinator = stack.makeCoordinator()
       let stores = try [false, true].map { companion in

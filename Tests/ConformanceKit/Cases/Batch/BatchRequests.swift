@@ -5,6 +5,7 @@ extension ConformanceSubject {
   static let batchRequests = ConformanceSubject("Batch requests") {
     updates
     deletes
+    unappliedRules
     refusals
   }
 
@@ -15,7 +16,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var updates: [Case] {
-    Case("a batch update changes the records that satisfy its condition") { stack in
+    withAndWithoutOptionalParts("a batch update changes the records that satisfy its condition") { stack in
       try stack.write { try Music.fill($0) }
       let old = compare("year", .less, 1965)
       let expected = try ids(stack, "Album", where: old)
@@ -30,7 +31,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album", where: equal("isLive", true)), 2)
       }
     }
-    Case("a batch update without a condition changes every record") { stack in
+    withAndWithoutOptionalParts("a batch update without a condition changes every record") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let changed = try context.execute(BatchUpdateRequest(entityName: "Performer", values: ["country": "XX"]))
@@ -38,12 +39,13 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Performer", where: equal("country", "XX")), 6)
       }
     }
-    Case("a batch update raises versions") { stack in
+    withAndWithoutOptionalParts("a batch update raises versions") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Album", values: ["year": 1])) }
       try stack.read { try expectEqual(try $0.one("Album").version, 2) }
     }
-    Case("a fetch shows a batch update of records whose former rows other contexts hold") { stack in
+    withAndWithoutOptionalParts("a fetch shows a batch update of records whose former rows other contexts hold") {
+      stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let keeper = stack.context()
       let kept = try keeper.performAndWait {
@@ -55,7 +57,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.one("Album").value(for: "year"), .int(2)) }
       withExtendedLifetime(kept) {}
     }
-    Case("a batch update shows in the objects of the context") { stack in
+    withAndWithoutOptionalParts("a batch update shows in the objects of the context") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       try stack.read { context in
         let album = try context.one("Album")
@@ -68,7 +70,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album", where: equal("year", 2)), ["B"]) }
     }
-    Case("a batch update with a pattern changes the matching records only") { stack in
+    withAndWithoutOptionalParts("a batch update with a pattern changes the matching records only") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let short = compare("name", .matches, "[A-Z]..")
@@ -78,7 +80,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz", "Modal", "Rock", "Three"]) }
     }
-    Case("a batch update that finds nothing changes nothing") { stack in
+    withAndWithoutOptionalParts("a batch update that finds nothing changes nothing") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try stack.read { context in
         let request = BatchUpdateRequest(entityName: "Album", predicate: equal("title", "B"), values: ["year": 1])
@@ -86,7 +88,7 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.one("Album").version, 1) }
     }
-    Case("another writer's save conflicts with a batch update") { stack in
+    withAndWithoutOptionalParts("another writer's save conflicts with a batch update") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try stack.read { context in
         let album = try context.one("Album")
@@ -99,7 +101,7 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var deletes: [Case] {
-    Case("a batch delete removes the records that satisfy its condition") { stack in
+    withAndWithoutOptionalParts("a batch delete removes the records that satisfy its condition") { stack in
       try stack.write { try Music.fill($0) }
       let pop = members(.any, "genres", equal("name", "Pop"))
       let expected = try ids(stack, "Album", where: pop)
@@ -111,7 +113,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Genre", where: equal("name", "Pop")).labels(of: "albums"), [])
       }
     }
-    Case("a batch delete clears references to deleted records") { stack in
+    withAndWithoutOptionalParts("a batch delete clears references to deleted records") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { _ = try $0.execute(BatchDeleteRequest(entityName: "Performer")) }
       try stack.reopen()
@@ -120,7 +122,7 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Performer"), 0)
       }
     }
-    Case("a batch delete removes links on both sides") { stack in
+    withAndWithoutOptionalParts("a batch delete removes links on both sides") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         _ = try context.execute(BatchDeleteRequest(entityName: "Genre", predicate: equal("name", "Jazz")))
@@ -132,7 +134,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Genre", where: equal("name", "Modal")).object(for: "parent"), nil)
       }
     }
-    Case("a batch delete shows in the objects of the context") { stack in
+    withAndWithoutOptionalParts("a batch delete shows in the objects of the context") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in
         let artist = try context.one("Artist", where: equal("name", "Miles"))
@@ -145,7 +147,7 @@ extension ConformanceSubject {
         try context.save()
       }
     }
-    Case("a batch delete of an entity leaves its siblings") { stack in
+    withAndWithoutOptionalParts("a batch delete of an entity leaves its siblings") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { try expectEqual(try $0.execute(BatchDeleteRequest(entityName: "Artist")).count, 4) }
       try stack.read { try expectEqual(try $0.names("Performer"), ["Abba", "Can"]) }
@@ -160,6 +162,50 @@ extension ConformanceSubject {
         try expectEqual(try context.execute(update), [])
         _ = try expectThrows(.storeReadOnly) { try context.execute(BatchDeleteRequest(entityName: "Album")) }
         try expectEqual(try context.number(of: "Album"), 1)
+      }
+    }
+  }
+
+  private static let crews = soundModel {
+    Entity("Crew") {
+      Attribute("name", .string)
+      Relationship("hands", toMany: "Hand", inverse: "crew", minimumCount: 1, deleteRule: .deny)
+      Relationship("ports", toMany: "Port", inverse: "crews", deleteRule: .deny)
+    }
+    Entity("Hand") {
+      Attribute("name", .string)
+      Relationship("crew", toOne: "Crew", inverse: "hands")
+    }
+    Entity("Port") {
+      Attribute("name", .string)
+      Relationship("crews", toMany: "Crew", inverse: "ports", minimumCount: 1)
+    }
+  }
+
+  @CasesBuilder private static var unappliedRules: [Case] {
+    withAndWithoutOptionalParts(
+      "a batch delete applies no delete rule, and leaves fewer members than a relationship asks for", model: crews
+    ) { stack in
+      try stack.write { context in
+        for number in 1...2 {
+          let crew = try context.make("Crew", ["name": "crew \(number)"])
+          try crew.setObjects([try context.make("Hand", ["name": "hand \(number)"])], for: "hands")
+          try crew.setObjects([try context.make("Port", ["name": "port \(number)"])], for: "ports")
+        }
+      }
+      try stack.read { context in
+        let hands = BatchDeleteRequest(entityName: "Hand", predicate: equal("name", "hand 1"))
+        try expectEqual(try context.execute(hands).count, 1)
+        let crews = BatchDeleteRequest(entityName: "Crew", predicate: equal("name", "crew 2"))
+        try expectEqual(try context.execute(crews).count, 1)
+      }
+      try stack.read { context in
+        try expectEqual(try context.one("Crew").labels(of: "hands"), [])
+        try expectEqual(try context.one("Crew").labels(of: "ports"), ["port 1"])
+        let hand = try context.one("Hand")
+        try expectEqual(try hand.object(for: "crew"), nil)
+        try expectEqual(hand.version, 2, "the version of the record that lost its reference")
+        try expectEqual(try context.one("Port", where: equal("name", "port 2")).labels(of: "crews"), [])
       }
     }
   }
@@ -181,7 +227,7 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Album").value(for: "year"), .int(1))
       }
     }
-    Case("a batch update that breaks uniqueness changes nothing") { stack in
+    withAndWithoutOptionalParts("a batch update that breaks uniqueness changes nothing") { stack in
       try stack.write { context in for name in ["a", "b"] { try context.make("Genre", ["name": name]) } }
       try stack.read { context in
         _ = try expectThrows(.uniquenessViolated) {

@@ -89,6 +89,40 @@ extension ConformanceSubject {
         try expectEqual([result.inserted.count, result.updated.count], [1, 90])
       }
     }
+    withAndWithoutOptionalParts(
+      "an upsert changes the chosen properties of a duplicate alone, and inserts the values of all properties",
+      model: Venues.model
+    ) { stack in
+      func seat(_ place: Int64, _ name: String, _ number: Int64) -> [String: AttributeValue] {
+        ["row": .string("A"), "place": .int(place), "name": .string(name), "number": .int(number)]
+      }
+      func values(_ place: Int) throws -> [AttributeValue] {
+        try stack.read { context in
+          let found = try context.one("Seat", where: equal("place", place))
+          return [try found.value(for: "name"), try found.value(for: "nameFold"), try found.value(for: "number")]
+        }
+      }
+      try stack.write { try $0.make("Seat", ["row": "A", "place": 1, "name": "Old", "number": 1]) }
+      try stack.read { context in
+        var request = upsert([seat(1, "New", 7), seat(2, "Fresh", 8)], by: ["row", "place"])
+        request.propertiesToUpdate = ["name"]
+        let result = try context.execute(request)
+        try expectEqual([result.inserted.count, result.updated.count], [1, 1])
+        let again = try context.execute(request)
+        try expectEqual([again.inserted.count, again.updated.count], [0, 0])
+      }
+      try expectEqual(try values(1), [.string("New"), .string("new"), .int(1)])
+      try expectEqual(try values(2), [.string("Fresh"), .string("fresh"), .int(8)])
+      try stack.read { context in
+        var request = upsert([seat(1, "Other", 9), seat(3, "Third", 10)], by: ["row", "place"])
+        request.propertiesToUpdate = []
+        let result = try context.execute(request)
+        try expectEqual([result.inserted.count, result.updated.count], [1, 0])
+        request.propertiesToUpdate = ["nonsense"]
+        try expectThrows(.unknownProperty) { try context.execute(request) }
+      }
+      try expectEqual(try values(1), [.string("New"), .string("new"), .int(1)])
+    }
     Case("Core reads the duplicates of an upsert alone, for a store without upserts", model: Venues.model) { stack in
       let interposition = try stack.interpose()
       try stack.read { context in

@@ -108,6 +108,28 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
     }
+    // The child reads a record again that refers to another one with a new identifier. This record refers to none.
+    Case("a child's fetch finds its edit of a record without references that got its permanent identifier") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        try parent.make("Artist", ["name": "Miles"])
+        let artist = try child.performAndWait {
+          let artist = try child.one("Artist")
+          try expectEqual(artist.label, "Miles")
+          return artist
+        }
+        try parent.obtainPermanentIDs(for: Array(parent.insertedObjects))
+        try child.performAndWait {
+          try artist.setValue("Davis", for: "name")
+          try expectEqual(try child.names("Artist"), ["Davis"])
+          try expectEqual(artist.objectID, try child.one("Artist").objectID)
+          try child.save()
+        }
+        try parent.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Artist"), ["Davis"]) }
+    }
     Case("a child's edit from before its parent obtained the permanent identifier reaches the store") { stack in
       try identified(stack, editsBefore: true) { parent, child, album in
         try expectEqual(try child.names("Album", where: equal("year", 1960)), ["A"])

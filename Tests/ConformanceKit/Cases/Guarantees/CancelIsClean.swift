@@ -122,6 +122,35 @@ extension ConformanceSubject {
       interposition.beforeFetch(nil)
       try context.performAndWait { try expectEqual(try context.names("Track").count, 9) }
     }
+    Case("a block that takes longer than its timeout is cancelled, and the context goes on") { stack in
+      try stack.write { try Music.fill($0) }
+      let context = stack.context()
+      let result = await Task {
+        try await context.perform(timeout: .zero) { context in
+          while !Task.isCancelled {}
+          return try context.names("Track")
+        }
+      }.result
+      let error = try expectThrows(.timedOut) { try result.get() }
+      try expectEqual(error.outcome, .notApplied)
+      try context.performAndWait { try expectEqual(try context.names("Track").count, 9) }
+    }
+    Case("a block within its timeout has its result, and a cancellation of its task is no timeout") { stack in
+      try stack.write { try Music.fill($0) }
+      let context = stack.context()
+      let names = try await context.perform(timeout: .seconds(3_600)) { try $0.names("Genre") }
+      try expectEqual(names, ["Jazz", "Modal", "Pop", "Rock"])
+      let task = Task {
+        cancelCurrentTask()
+        return try await context.perform(timeout: .seconds(3_600)) { try $0.names("Track") }
+      }
+      do {
+        _ = try await task.result.get()
+        throw ConformanceFailure("expected a cancellation")
+      } catch is CancellationError {
+        // The error of the form without a time.
+      }
+    }
     Case("a block sees the task-local values of its task") { stack in
       let context = stack.context()
       let value = try await TaskValue.$current.withValue(7) { try await context.perform { TaskValue.current } }

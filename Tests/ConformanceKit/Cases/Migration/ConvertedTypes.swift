@@ -204,6 +204,33 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("a conversion gets the texts of weak references") { stack in
+      func notes(_ person: Attribute) throws -> ManagedObjectModel {
+        try ManagedObjectModel {
+          Entity("Person") { Attribute("name", .string) }
+          Entity("Note") {
+            Attribute("name", .string)
+            person
+          }
+        }
+      }
+      let first = try notes(Attribute("person", .weakReference(to: "Person"), optional: true))
+      try stack.reopen(at: try stack.makeLocation(), model: first)
+      let text = try stack.write { context in
+        let person = try context.make("Person", ["name": "Ari"])
+        try context.make("Note", ["name": "a"]).setReferencedObject(person, for: "person")
+        try context.save()
+        return try StoredObjectID(person.objectID).description
+      }
+      try stack.reopen(
+        model: try notes(
+          Attribute(
+            "person", .string, optional: true,
+            converting: { old in
+              if case .string(let text) = old { .string("see \(text)") } else { .null }
+            })))
+      try stack.read { try expectEqual(try $0.one("Note").value(for: "person"), .string("see \(text)")) }
+    }
     Case("a conversion that throws or returns a wrong type leaves the store unchanged") { stack in
       try stack.reopen(at: try stack.makeLocation(), model: try base.model)
       try stack.write(fillLibrary)

@@ -8,6 +8,8 @@ extension ConformanceSubject {
     deletesUnderReferences
     rules
     constraintsOfNewestModel
+    referencesOfNewestModel
+    recordsOfModels
     defaultsOfNewestModel
     severalModels
     parts

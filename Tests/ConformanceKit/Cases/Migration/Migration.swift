@@ -5,9 +5,11 @@ extension ConformanceSubject {
     attributes
     entities
     addedRelationships
+    ordersOfMembers
     rules
     derivedMigrations
     derivedRelationMigrations
+    mergedMigrations
   }
 
   // MARK: The model before

@@ -48,6 +48,16 @@ extension ConformanceSubject {
     } back: { context in
       try expectEqual(try context.names("Book"), ["Edda", "Egla"])
     }
+    renamed("an attribute that becomes a composite part keeps its values, and the older model finds later changes") {
+      let pages = Attribute("pages", .int32, optional: true, formerNames: ["pages"])
+      Library.replace("pages", in: &$0.book, by: CompositeAttribute("size", parts: [pages]))
+    } check: { context in
+      try expectEqual(try context.names("Book", where: equal("size.pages", 101)), ["Egla"])
+      try context.one("Book", where: equal("title", "Egla")).setValue(55, for: "size.pages")
+    } back: { context in
+      try expectEqual(try context.names("Book", where: equal("pages", 55)), ["Egla"])
+      try expectEqual(try context.names("Book", where: equal("pages", 100)), ["Edda"])
+    }
     renamed("a to-one relationship under another name keeps its references") {
       Library.replace(
         "author", in: &$0.book,

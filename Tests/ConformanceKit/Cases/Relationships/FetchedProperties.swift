@@ -20,6 +20,8 @@ extension ConformanceSubject {
       FetchedProperty("neighbours", of: "Band", where: "home.name == $FETCH_SOURCE.home.name AND SELF != $FETCH_SOURCE")
       FetchedProperty("visited", of: "Town", where: "SELF IN $FETCH_SOURCE.tags", limit: 2)
       FetchedProperty("towns", of: "Town")
+      FetchedProperty(
+        "townsOfOlder", of: "Town", where: "SUBQUERY(bands, $band, $band.year < $FETCH_SOURCE.year).@count > 0")
     }
     Entity("Trio", class: Band.self, parent: "Band") {}
     Entity("Town") {
@@ -69,6 +71,16 @@ extension ConformanceSubject {
         try expect(context.reportedErrors.isEmpty, "nothing to report")
       }
     }
+    Case("the condition of a fetched property may have a condition on members with a variable of its own", model: model)
+    { stack in
+      try fill(stack)
+      try stack.read { context in
+        let towns = try band(context, "B").fetchedObjects(for: "townsOfOlder")
+        try expectEqual(try towns.map { try $0.label }, ["Praia"])
+        try expectEqual(try band(context, "D").fetchedObjects(for: "townsOfOlder").count, 2)
+        try expectEqual(try band(context, "A").fetchedObjects(for: "townsOfOlder").count, 0)
+      }
+    }
     Case("a fetched property counts unsaved changes and works for an unsaved object", model: model) { stack in
       try fill(stack)
       try stack.read { context in
@@ -113,6 +125,22 @@ extension ConformanceSubject {
         try expectEqual(try band[Band.olderKey].map { try $0.label }, ["B", "new"])
       }
     }
+    Case("a kept result stays as it is when a child saves members of the object", model: model) { stack in
+      try fill(stack)
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        let band = try band(parent, "C")
+        try expectEqual(try band[Band.olderKey].map { try $0.label }, ["A", "B"])
+        try parent.make("Band", ["name": "E", "year": 1980])
+        try child.performAndWait {
+          try self.band(child, "C").setObjects([], for: "tags")
+          try child.save()
+        }
+        try expectEqual(try band[Band.olderKey].map { try $0.label }, ["A", "B"])
+        try expectEqual(try band.objects(for: "tags").count, 0)
+      }
+    }
   }
 
   @CasesBuilder private static var refusing: [Case] {
@@ -131,6 +159,7 @@ extension ConformanceSubject {
         FetchedProperty("p", of: "B"), FetchedProperty("p", of: "A", where: "name =="),
         FetchedProperty("p", of: "A", where: "name == $FETCH_SOURCE.title"),
         FetchedProperty("p", of: "A", where: "name == $OTHER"), FetchedProperty("name", of: "A"),
+        FetchedProperty("p", of: "A", where: "SUBQUERY(others, $a, $a.name == $OTHER).@count > 0"),
       ]
       for property in faulty {
         try expectThrows(.invalidModel) {

@@ -5,6 +5,9 @@ extension ConformanceSubject {
     changes("an ordered one-to-many relationship", .tracks)
     changes("an ordered many-to-many relationship", .band)
     changes("an ordered relationship without inverse", .playlist)
+    edges("an ordered one-to-many relationship", .tracks)
+    edges("an ordered many-to-many relationship", .band)
+    edges("an ordered relationship without inverse", .playlist)
     sides
   }
 
@@ -54,6 +57,37 @@ extension ConformanceSubject {
         context.delete(members.remove(at: 1))
       },
     ]
+  }
+
+  private static func edges(_ what: String, _ list: OrderedList) -> Case {
+    Case("\(what) takes the nearest position for a position beyond its ends, and has no member twice") { stack in
+      try list.fill(stack, ["a", "b", "c"])
+      try stack.write { context in
+        let members = try list.list(context)
+        func fresh(_ name: String) throws -> ManagedObject { try context.make(list.member, [list.memberName: name]) }
+        func expectMembers(_ names: String...) throws {
+          try expectEqual(try context.one(list.owner).labels(of: list.relationship), names, "the members")
+        }
+        members.insert(try fresh("first"), at: -5)
+        members.insert(try fresh("last"), at: 50)
+        try expectMembers("first", "a", "b", "c", "last")
+        let (a, c) = (members[1], members[3])
+        members.append(a)
+        try expectMembers("first", "a", "b", "c", "last")
+        members.insert(c, at: 1)
+        try expectMembers("first", "c", "a", "b", "last")
+        members.move(from: 0, to: 50)
+        members.move(from: 3, to: -1)
+        try expectMembers("last", "c", "a", "b", "first")
+        let outsider = try fresh("outsider")
+        members.remove(outsider)
+        try expectMembers("last", "c", "a", "b", "first")
+        members.replace(with: [c, a, c, a])
+        try expectMembers("c", "a")
+        try expect(members.contains(a) && !members.contains(outsider) && members.count == 2, "two members")
+      }
+      try expectEqual(try list.stored(stack), ["c", "a"])
+    }
   }
 
   @CasesBuilder private static var sides: [Case] {

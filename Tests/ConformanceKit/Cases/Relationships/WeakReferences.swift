@@ -159,6 +159,29 @@ extension ConformanceSubject {
         try context.save()
       }
     }
+    Case("a weak reference to an entity that the store does not hold is reported, and prefetches leave it out") {
+      stack in
+      let ledger = try Ledgers.Stack(stack)
+      try ledger.fill(2)
+      try ledger.context.performAndWait { context in
+        let order = try order(context)
+        let store = try unwrap(order.objectID.storeIdentifier, "a store")
+        // The text has stayed from a model with the people in the store of the orders.
+        try order.setValue("x-coherence://\(store)/Person/p1", for: "customer")
+        try context.save()
+        context.reset()
+        var request = FetchRequest<LedgerOrder>(entityName: "Order").sort("name")
+        request.relationshipsForPrefetching = ["customer"]
+        let orders = try context.fetch(request)
+        try expect(orders[0].referencedObject(for: LedgerOrder.customerKey) == nil, "no object")
+        try expectEqual((context.reportedErrors.first as? CoherenceError)?.code, .noStore)
+        try expect(!orders[0].isUnavailable, "the order to be available")
+        try expectThrows(.noStore) { try orders[0].referencedObject(for: "customer") }
+        try expectEqual(try orders[1].referencedObject(for: LedgerOrder.customerKey)?.label, "p1")
+        try orders[0].setValue("changed", for: "name")
+        try context.save()
+      }
+    }
     Case("a weak reference survives that its store is detached, and leads to the record again") { stack in
       let ledger = try Ledgers.Stack(stack)
       try ledger.fill(1)

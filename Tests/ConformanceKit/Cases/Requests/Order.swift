@@ -57,7 +57,54 @@ extension ConformanceSubject {
       [
         SortKey("formed", .reverse), SortKey("name"),
       ], ["Abba", "Bj\u{F6}rk", "Can", "Ella", "Miles", "nina"])
+    placedMissingValues
     ties
+  }
+
+  @CasesBuilder private static var placedMissingValues: [Case] {
+    ordered(
+      "numbers ascend with missing ones last when asked to", "Album",
+      [SortKey("year", missingValues: .last), SortKey("title")],
+      [
+        "Kind of Blue", "Live in Berlin", "Bitches Brew", "Tago Mago", "Arrival", "100% Pure_", "Debut", "Untitled",
+      ])
+    ordered(
+      "numbers descend with missing ones first when asked to", "Album",
+      [SortKey("year", .reverse, missingValues: .first), SortKey("title")],
+      [
+        "Untitled", "100% Pure_", "Debut", "Arrival", "Tago Mago", "Bitches Brew", "Live in Berlin", "Kind of Blue",
+      ])
+    ordered(
+      "a path orders by the related record, missing ones last when asked to", "Album",
+      [SortKey("artist.name", missingValues: .last), SortKey("title")],
+      [
+        "Arrival", "Debut", "Tago Mago", "Live in Berlin", "Bitches Brew", "Kind of Blue", "100% Pure_", "Untitled",
+      ])
+    Case("a page of an order with missing values last ends with the records without a value") { stack in
+      try stack.write { try Music.fill($0) }
+      try stack.read { context in
+        var request = FetchRequest<ManagedObject>(entityName: "Album")
+          .sort("year", missingValues: .last).sort("title").limit(2, offset: 6)
+        try expectEqual(try context.fetch(request).map { try $0.label }, ["Debut", "Untitled"])
+        try context.make("Album", ["title": "A draft"])
+        try expectEqual(try context.fetch(request).map { try $0.label }, ["Debut", "A draft"])
+        request.includesPendingChanges = false
+        try expectEqual(try context.fetch(request).map { try $0.label }, ["Debut", "Untitled"])
+      }
+    }
+    Case("members without a value come first or last as the order of a request over members says") { stack in
+      try stack.write { context in
+        try Music.fill(context)
+        try context.one("Album", where: equal("title", "Kind of Blue")).setValue(nil, for: "year")
+      }
+      try stack.read { context in
+        let albums = try context.one("Artist", where: equal("name", "Miles"))[Performer.albumsKey].request
+        let ascending = try albums.sort("year", missingValues: .last).fetch().map(\.title)
+        let descending = try albums.sort("year", .reverse, missingValues: .first).fetch().map(\.title)
+        try expectEqual(ascending, ["Bitches Brew", "Kind of Blue"])
+        try expectEqual(descending, ["Kind of Blue", "Bitches Brew"])
+      }
+    }
   }
 
   /// An order is the same before the save, after it, and in the store.

@@ -8,6 +8,8 @@ extension ConformanceSubject {
     ranged("an offset beyond the end finds nothing", limit: 3, offset: 10, [])
     ranged("a limit beyond the end finds the rest", limit: 100, offset: 8, [8, 9])
     ranged("a limit of zero finds nothing", limit: 0, offset: 0, [])
+    ranged("the greatest limit finds the rest behind an offset", limit: .max, offset: 8, [8, 9])
+    ranged("the greatest offset finds nothing", limit: .max, offset: .max, [])
     residual
     pending
   }

@@ -85,6 +85,28 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Sample", where: compare("string", .like, "a?")), 3)
       }
     }
+    Case("like reads stars, question marks and backslashes alike in a store and in a context", model: Samples.model) {
+      stack in
+      let texts = ["", "a*b", "a?b", "a\\b", "axb", "ab\\", "\u{E9}", "\u{E9}\u{E9}"]
+      let found: [(pattern: String, texts: [String])] = [
+        ("a\\*b", ["a*b"]), ("a\\?b", ["a?b"]), ("a\\\\b", ["a\\b"]), ("a\\xb", ["axb"]), ("*\\", ["ab\\"]),
+        ("?", ["\u{E9}"]), ("??", ["\u{E9}\u{E9}"]), ("", [""]), ("a?b", ["a*b", "a?b", "a\\b", "axb"]),
+        ("**b", ["a*b", "a?b", "a\\b", "axb"]), ("a*b*", ["a*b", "a?b", "a\\b", "ab\\", "axb"]), ("*", texts),
+        ("?*", Array(texts.dropFirst())), ("*?*?*?*", ["a*b", "a?b", "a\\b", "ab\\", "axb"]), ("*a", []), ("b*", []),
+      ]
+      func check(_ context: ManagedObjectContext, _ place: String) throws {
+        for (pattern, texts) in found {
+          let names = try context.names("Sample", where: compare("string", .like, pattern))
+          try expectEqual(Set(names), Set(texts), "the texts like '\(pattern)' in \(place)")
+          try expectEqual(names.count, texts.count, "the number of texts like '\(pattern)' in \(place)")
+        }
+      }
+      try stack.write { context in
+        for text in texts { try context.make("Sample", ["name": text, "string": text]) }
+        try check(context, "the context")
+      }
+      try stack.read { try check($0, "the store") }
+    }
     finds("like without case", "Genre", compare("name", .like, "j*Z", .caseInsensitive), ["Jazz"])
     finds(
       "matches compares the whole text", "Album", compare("title", .matches, "[A-Z][a-z]+"),

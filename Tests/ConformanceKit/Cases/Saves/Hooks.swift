@@ -70,6 +70,33 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("a change lost in didSave is refused by the next save", model: Journals.model) { stack in
+      let lose: @Sendable (String, HookedObject) throws -> Void = { hook, object in
+        if hook == "didSave" { object[AttributeKey<Int64>("name")] = 1 }
+      }
+      try HookLog.recording(act: lose) { _ in
+        try stack.read { context in
+          try context.make("Page", ["name": "a"])
+          try context.save()
+          try expectEqual(context.reportedErrors.count, 1, "the reports after the save")
+          try expectThrows(.validationFailed) { try context.save() }
+          context.rollback()
+          try context.save()
+        }
+      }
+    }
+    Case("a change lost in a validation hook is refused by the save", model: Journals.model) { stack in
+      let lose: @Sendable (String, HookedObject) throws -> Void = { hook, object in
+        if hook == "validateForInsert" { object[AttributeKey<Int64>("name")] = 1 }
+      }
+      try HookLog.recording(act: lose) { _ in
+        try stack.read { context in
+          try context.make("Page", ["name": "a"])
+          try expectThrows(.validationFailed) { try context.save() }
+        }
+      }
+      try stack.read { try expectEqual(try $0.number(of: "Page"), 0) }
+    }
     Case("a save that a hook begins is refused, and the outer save passes", model: Journals.model) { stack in
       let hooks = [
         "willSave", "didSave", "validateForInsert", "validateForUpdate", "validateForDelete", "validate(name)",

@@ -4,6 +4,7 @@ import CoherenceCore
 extension ConformanceSubject {
   static let refusedSaves = ConformanceSubject("Refused saves") {
     validation
+    brokenRules
     strangers
   }
 
@@ -41,6 +42,43 @@ extension ConformanceSubject {
       try stack.read { context in
         try expectEqual(try context.number(of: "House"), 1)
         try expectEqual(try context.number(of: "Guest"), 0)
+      }
+    }
+  }
+
+  @CasesBuilder private static var brokenRules: [Case] {
+    Case("each failure of a save has the rule that the value does not satisfy", model: Samples.model) { stack in
+      try stack.read { context in
+        let account = try context.make("Account", ["name": "123456789", "email": "e", "age": 17])
+        try account.setValue("x", for: "code")
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        func rule(of name: String) throws -> ValidationRule? {
+          try unwrap(error.failures.first { $0.propertyName == name }, "a failure of '\(name)'").rule
+        }
+        try expectEqual(try rule(of: "name"), .maximumLength(8))
+        try expectEqual(try rule(of: "age"), .minimum(.int(18)))
+        try expectEqual(try rule(of: "code"), .pattern("[A-Z]{2}[0-9]+"))
+        try expectEqual(try rule(of: "owner"), nil)
+      }
+    }
+    Case("a failure of a policy's value has the rule that the value does not satisfy", model: Samples.model) { stack in
+      try stack.write { context in
+        let account = try context.make("Account", ["name": "ab", "email": "e"])
+        try account.setObject(try context.make("Owner", ["name": "o"]), for: "owner")
+      }
+      let policy = MergePolicy.custom { conflict in
+        guard var values = conflict.mine?.values, let entity = conflict.mine?.entity else { return nil }
+        values[entity.attribute(named: "name")!.slot] = .string("123456789")
+        return values
+      }
+      let late = stack.context(policy)
+      try late.performAndWait {
+        let account = try late.one("Account")
+        try account.load()
+        try stack.write { try $0.one("Account").setValue("cd", for: "name") }
+        try account.setValue("ef", for: "name")
+        let error = try expectThrows(.validationFailed) { try late.save() }
+        try expectEqual(error.failures.map(\.rule), [.maximumLength(8)])
       }
     }
   }

@@ -5,6 +5,7 @@ import Synchronization
 extension ConformanceSubject {
   static let claims = ConformanceSubject("Claims") {
     choices
+    readOnlyStores
     races
     announcementsOfClaims
     refusals
@@ -97,6 +98,26 @@ extension ConformanceSubject {
         try expectEqual(try context.claim(request, limit: 5, set: ["country": "XX"]).count, 2)
         try expectEqual(try context.one("Legend").value(for: "country"), .string("XX"))
         try expectEqual(try context.one("Legend").value(for: "honours"), .int(1))
+      }
+    }
+  }
+
+  @CasesBuilder private static var readOnlyStores: [Case] {
+    Case("a claim takes the records of the stores that are not read-only") { stack in
+      try fill(stack, "AB")
+      try stack.close()
+      let coordinator = stack.makeCoordinator()
+      let archive = try stack.attach(stack.location, to: coordinator, options: [StoreOption.readOnly: true])
+      let writable = try stack.attach(try stack.makeLocation(), to: coordinator)
+      try expectEqual(try claim(coordinator, limit: 5), [])
+      let context = ManagedObjectContext(coordinator: coordinator)
+      try context.performAndWait {
+        let album = try context.make("Album", ["title": "C", "year": 1])
+        try context.assign(album, to: writable)
+        try context.save()
+        try expectEqual(try claim(coordinator, limit: 5), ["C"])
+        try expectThrows(.storeReadOnly) { try context.claim(free, limit: 1, in: archive, set: ["isLive": true]) }
+        try expectEqual(try context.number(of: "Album", where: equal("isLive", false)), 2)
       }
     }
   }

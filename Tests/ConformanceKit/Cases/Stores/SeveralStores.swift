@@ -4,9 +4,39 @@ import Foundation
 extension ConformanceSubject {
   static let severalStores = ConformanceSubject("Several stores") {
     routing
+    besideReadOnlyStores
     crossing
     attaching
     detachedNeighbours
+    missingEntities
+  }
+
+  /// A model with a configuration without the entity of a relationship that leads to its records.
+  private static let kennels = soundModel(configurations: ["People": ["Person"], "All": ["Person", "Pet"]]) {
+    Entity("Person", userInfo: [EntityDescription.keySetting: "name"]) { Attribute("name", .string) }
+    Entity("Pet") {
+      Attribute("name", .string)
+      Relationship("owner", toOne: "Person", inverse: nil)
+    }
+  }
+
+  @CasesBuilder private static var missingEntities: [Case] {
+    Case("deletes under an undo history and mergeDuplicates pass over entities without a store") { stack in
+      let coordinator = stack.makeCoordinator(model: kennels)
+      try stack.attach(try stack.makeLocation(), to: coordinator, configuration: "People")
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        for name in ["a", "a", "b"] { try context.make("Person", ["name": name]) }
+        try expectEqual(try context.mergeDuplicates(of: "Person"), 1)
+        try context.save()
+        context.undoHistory = UndoHistory()
+        context.delete(try context.one("Person", where: equal("name", "b")))
+        try expectEqual(try context.names("Person"), ["a"])
+        try context.save()
+        try context.undoHistory?.undo()
+        try expectEqual(try context.names("Person"), ["a", "b"])
+      }
+    }
   }
 
   /// A coordinator with a store of the backend for goods and one of its companion for people.
@@ -81,6 +111,30 @@ extension ConformanceSubject {
           try context.save()
           try expectEqual(album.objectID.storeIdentifier, store.identifier)
         }
+      }
+    }
+  }
+
+  @CasesBuilder private static var besideReadOnlyStores: [Case] {
+    Case("a new record is inserted into the first store that is not read-only") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      try stack.close()
+      let coordinator = stack.makeCoordinator()
+      let archive = try stack.attach(stack.location, to: coordinator, options: [StoreOption.readOnly: true])
+      let writable = try stack.attach(try stack.makeLocation(), to: coordinator)
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        let genre = try context.make("Genre", ["name": "Pop"])
+        try context.save()
+        try expectEqual(genre.objectID.storeIdentifier, writable.identifier)
+        let rows: [[String: AttributeValue]] = [["name": .string("Rock")]]
+        let request = BatchInsertRequest(entityName: "Genre", rows: rows)
+        let batch = try context.execute(request)
+        try expectEqual(batch.inserted.map(\.storeIdentifier), [writable.identifier])
+        try expectEqual(try context.names("Genre", sort: [SortKey("name")]), ["Jazz", "Pop", "Rock"])
+        _ = try expectThrows(.storeReadOnly) { try context.execute(request, in: archive) }
+        try context.assign(context.make("Genre", ["name": "Soul"]), to: archive)
+        _ = try expectThrows(.storeReadOnly) { try context.save() }
       }
     }
   }

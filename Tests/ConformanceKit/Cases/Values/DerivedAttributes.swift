@@ -63,6 +63,74 @@ extension ConformanceSubject {
         try expect(try unwrap(letter.savedAt) > unwrap(before), "a later time")
       }
     }
+    Case("saves, batch requests and claims take the time from the coordinator's clock", model: Parcels.model) { stack in
+      func time(of name: String) throws -> TimeInterval? {
+        try stack.read { context in
+          let letter = try context.one("Letter", where: equal("name", name)) as? Letter
+          return letter?.savedAt?.timeIntervalSince1970
+        }
+      }
+      stack.coordinator.clock = { Date(timeIntervalSince1970: 1_000) }
+      try write("A", stack)
+      try expectEqual(try time(of: "A"), 1_000)
+      stack.coordinator.clock = { Date(timeIntervalSince1970: 2_000) }
+      try stack.read { _ = try $0.execute(BatchUpdateRequest(entityName: "Letter", values: ["name": "B"])) }
+      try expectEqual(try time(of: "B"), 2_000)
+      stack.coordinator.clock = { Date(timeIntervalSince1970: 3_000) }
+      try stack.read { context in
+        let letters = FetchRequest<ManagedObject>(entityName: "Letter")
+        try expectEqual(try context.claim(letters, limit: 1, set: ["name": "C"]).count, 1)
+      }
+      try expectEqual(try time(of: "C"), 3_000)
+      stack.coordinator.clock = { Date(timeIntervalSince1970: 4_000) }
+      try stack.read { context in
+        _ = try context.execute(BatchInsertRequest(entityName: "Letter", rows: [["name": .string("D")]]))
+      }
+      try expectEqual(try time(of: "D"), 4_000)
+      try expectEqual(try time(of: "C"), 3_000)
+    }
+    Case("saves, batch requests and claims write the author of their context") { stack in
+      let model = try ManagedObjectModel {
+        Entity("Note", uniqueness: [["name"]]) {
+          Attribute("name", .string)
+          Attribute("rank", .int32, default: 0)
+          Attribute("author", .string, derived: .author)
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      func change(by author: String?, _ body: (ManagedObjectContext) throws -> Void) throws {
+        let context = stack.context()
+        context.transactionAuthor = author
+        try context.performAndWait { try body(context) }
+      }
+      func author(of name: String) throws -> AttributeValue {
+        try stack.read { try $0.one("Note", where: equal("name", name)).value(for: "author") }
+      }
+      try change(by: "ada") { context in
+        for name in ["a", "b"] { try context.make("Note", ["name": name]) }
+        try context.save()
+      }
+      try expectEqual(try author(of: "a"), .string("ada"))
+      try change(by: "ben") { context in
+        try context.one("Note", where: equal("name", "a")).setValue(1, for: "rank")
+        try context.save()
+      }
+      try expectEqual([try author(of: "a"), try author(of: "b")], [.string("ben"), .string("ada")])
+      try change(by: "cy") { _ = try $0.execute(BatchUpdateRequest(entityName: "Note", values: ["rank": 2])) }
+      try expectEqual([try author(of: "a"), try author(of: "b")], [.string("cy"), .string("cy")])
+      try change(by: "di") { context in
+        let notes = FetchRequest<ManagedObject>(entityName: "Note").filter(equal("name", "b"))
+        try expectEqual(try context.claim(notes, limit: 1, set: ["rank": 3]).count, 1)
+        let row = ["name": .string("c")] as [String: AttributeValue]
+        _ = try context.execute(BatchInsertRequest(entityName: "Note", rows: [row]))
+      }
+      try expectEqual([try author(of: "b"), try author(of: "c")], [.string("di"), .string("di")])
+      try change(by: nil) { context in
+        try context.one("Note", where: equal("name", "c")).setValue(4, for: "rank")
+        try context.save()
+      }
+      try expectEqual(try author(of: "c"), .null)
+    }
     Case("a derived value cannot be assigned", model: Parcels.model) { stack in
       try stack.read { context in
         let letter = try Letter(context: context)

@@ -31,6 +31,15 @@ extension ConformanceSubject {
       let least = Double.leastNonzeroMagnitude
       try expectWeight(of: [least, least, least], .double(3 * least), stack)
     }
+    deriving("a derived average of the smallest numbers is rounded like any other number", model: sumModel) { stack in
+      let least = Double.leastNonzeroMagnitude
+      let lists = [
+        [least, 0], [-least, 0, 0], [least, least, 0], [3 * least, 0], [least, -least], [10_000 * least, 1e-300],
+      ]
+      for weights in lists {
+        try expectWeight(of: weights, .double(weights.reduce(0, +)), stack)
+      }
+    }
     deriving("opposite infinities have no derived sum", model: sumModel) { stack in
       try expectWeight(of: [Double.infinity, 1, -Double.infinity], .null, stack)
     }

@@ -13,6 +13,8 @@ extension ConformanceSubject {
     named("emoji", "🎷🇮🇸")
     named("spaces", " a  b ")
     named("an attack", "\"; DROP TABLE x; --")
+    named("quotation marks before combining marks", "a\"\u{301}b'\u{301}c`\u{301}d")
+    named("a reserved beginning before a combining mark", "sqlite_\u{301}a")
     named("a backslash and a dollar", "\\a$1?%s")
     named("seventy characters", String(repeating: "seventy", count: 10))
     named("a line end", "a\nb")
@@ -20,6 +22,7 @@ extension ConformanceSubject {
     named("marks of the framework", "$id")
     named("the alias of a table", "t")
     named("the given row of an upsert", "excluded")
+    definitions
     similar
     upserts
     configurations
@@ -65,6 +68,32 @@ extension ConformanceSubject {
         Relationship(name + "1", toOne: name, inverse: name + "2")
         Relationship(name + "2", toMany: name, inverse: name + "1")
         Relationship(name + "3", toMany: name, inverse: nil)
+      }
+    }
+  }
+
+  /// Names and constants in the definitions of tables and indexes, which have no parameters.
+  @CasesBuilder private static var definitions: [Case] {
+    Case("a quotation mark before a combining mark ends no constant of a definition") { stack in
+      let text = "a'\u{301}b\"\u{301}c"
+      let model = try ManagedObjectModel {
+        Entity("Base") { Attribute("title", .string) }
+        Entity(text, parent: "Base", uniqueness: [["code"]]) {
+          Attribute("code", .int64)
+          Attribute("note", .string, default: text)
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        let object = try context.make(text, ["title": "t", "code": 1])
+        try expectEqual(try object.value(for: "note", as: String.self), text)
+      }
+      try stack.reopen()
+      try stack.read { context in
+        let object = try context.one(text)
+        try expectEqual(try object.value(for: "note", as: String.self), text)
+        try expectEqual(object.entity.name, text)
+        try expectEqual(try context.number(of: "Base", where: equal("title", "t")), 1)
       }
     }
   }

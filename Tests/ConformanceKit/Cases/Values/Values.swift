@@ -194,6 +194,23 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var times: [Case] {
+    Case("a date before 4714 BC is kept, or refused as an invalid value", model: Samples.model) { stack in
+      let date = Date(timeIntervalSince1970: -300_000_000_000)
+      var kept = 1
+      do {
+        try stack.write { try $0.make("Sample", ["date": date]) }
+      } catch ErrorCode.invalidValue {
+        kept = 0
+      }
+      try stack.reopen()
+      try stack.read { context in
+        try expectEqual(try context.number(of: "Sample"), kept)
+        try expectEqual(try context.number(of: "Sample", where: compare("date", .less, Date.distantPast)), kept)
+        try expectEqual(try context.number(of: "Sample", where: compare("date", .greater, date)), 0)
+        try expectEqual(try context.number(of: "Sample", where: equal("date", date)), kept)
+        if kept == 1 { try expectEqual(try context.one("Sample").value(for: "date", as: Date.self), date) }
+      }
+    }
     kept("the first moment of 1970", "date", Date(timeIntervalSince1970: 0))
     kept("a microsecond before 1970", "date", Timestamp(microseconds: -1).date)
     kept("a date of the eighteenth century", "date", Timestamp(microseconds: -6_000_000_000_000_001).date)
