@@ -55,6 +55,20 @@ struct ActionMessageTests {
     #expect(warnings.isEmpty)
   }
 
+  @Test func `the log of a start says which entities are managed, and names missing attributes`() {
+    let names = [
+      "ConnectEntity1", "ConnectEntity2", "ConnectEntity3Unmanaged", "ConnectEntity4MissingUniquenessAttribute",
+    ]
+    let texts = log.texts(.info)
+    func logged(_ sentence: String) -> [Bool] {
+      names.map { name in texts.contains { $0.hasPrefix(sentence) && $0.contains(name) } }
+    }
+    #expect(logged("Entity is managed.") == [true, true, false, false])
+    #expect(logged("Entity is not managed:") == [false, false, true, true])
+    let missing = log.texts(.warning).filter { $0.hasPrefix("The entity lacks attributes") }
+    #expect(missing.count == 1 && missing.allSatisfy { $0.contains(names[3]) && $0.contains("missingAttribute") })
+  }
+
   @Test func `a replaced action is logged as replaced, and not as an error`() async throws {
     connect.suspended = true
     let options = ActionOptions(uniqueKey: "key", equalActionPolicy: .replace)
@@ -62,7 +76,7 @@ struct ActionMessageTests {
       try connect.execute(MockGenericAction(), options: options, completionBlock: completion)
       try connect.execute(MockGenericAction(), options: options)
     }
-    #expect(replaced.statistics.isReplaced)
+    #expect(replaced.statistics.isReplaced && "\(replaced.statistics)".contains("replaced: true"))
     #expect(log.texts(.error).isEmpty)
     #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") && $0.contains("replaced by an equal") } == 1)
   }
@@ -86,6 +100,47 @@ struct ActionMessageTests {
     #expect(canceled.completionStatus == .canceled && canceled.error is CancellationError)
     #expect(log.texts(.error).isEmpty)
     #expect(log.texts(.debug).count { $0.hasPrefix("Action canceled.") } == 1)
+  }
+
+  @Test func `a cancelled action that throws another error is logged as an error`() async throws {
+    let script = MockScript()
+    let canceled = try await finish { completion in
+      let handle = try connect.execute(
+        TaskAction<Void> {
+          try script.run()
+          while !Task.isCancelled { await Task.yield() }
+          throw MockError()
+        }, completionBlock: completion)
+      Task {
+        await script.untilBegun()
+        handle.cancel()
+      }
+    }
+    #expect(canceled.completionStatus == .canceled)
+    #expect(log.texts(.error).count { $0.contains("Action threw an error.") } == 1)
+  }
+
+  @Test func `the error of a cancellation that nobody has requested is logged as an error`() async throws {
+    let action = TaskAction<Void> { throw CancellationError() }
+    let failed = try await finish { _ = try connect.execute(action, completionBlock: $0) }
+    #expect(failed.completionStatus == .failed)
+    #expect(log.texts(.error).count { $0.contains("Action threw an error.") } == 1)
+  }
+
+  @Test func `the line for the end of an action has its attempts and joins, if there are several`() async throws {
+    _ = try await finish { _ = try connect.execute(MockGenericAction(), completionBlock: $0) }
+    let plain = try #require(log.texts(.debug).last { $0.hasPrefix("Action ") })
+    #expect(!plain.contains("attempts") && !plain.contains("joined") && !plain.contains("replaced"), "\(plain)")
+    connect.suspended = true
+    let options = ActionOptions(uniqueKey: "key", retry: RetryPolicy(attempts: 2, initialDelay: .zero))
+    _ = try await finish { completion in
+      let action = MockGenericAction(script: MockScript(fails: true))
+      try connect.execute(action, options: options, completionBlock: completion)
+      try connect.execute(action, options: options)
+      connect.suspended = false
+    }
+    let line = try #require(log.texts(.debug).last { $0.hasPrefix("Action failed.") })
+    #expect(line.contains("2 attempts, joined 1 times"), "\(line)")
   }
 
   @Test func `a failed action is logged as an error`() async throws {

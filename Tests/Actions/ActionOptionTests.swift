@@ -291,6 +291,12 @@ struct EqualActionTests {
     #expect(script.runCount == handles.count)
   }
 
+  @Test func `a limit or a number of simultaneous actions below one counts as one`() {
+    #expect([-3, 0, 1, 2].map { ConcurrencyLimit("uploads", $0).maximum } == [1, 1, 1, 2])
+    #expect(ConnectOptions(maximumConcurrentGenericActions: 0).maximumConcurrentGenericActions == 1)
+    #expect(ConnectOptions(maximumConcurrentCompletionBlocks: -3).maximumConcurrentCompletionBlocks == 1)
+  }
+
   @Test func `keys of equal values are equal and have equal hashes`() {
     #expect(ActionKey(7) == ActionKey(Int8(7)))
     #expect(Set([ActionKey(7), ActionKey(Int8(7)), ActionKey("7")]).count == 2)

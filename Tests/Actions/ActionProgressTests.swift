@@ -39,6 +39,19 @@ struct ActionProgressTests {
     #expect(handle.progress.fractionCompleted == 0.75)
   }
 
+  @Test func `the completed fraction of a progress without a total is zero`() async throws {
+    let script = MockScript(waits: true)
+    let handle = try connect.execute(MockGenericAction(script: script))
+    await script.untilBegun()
+    var fractions: [Double] = []
+    for await progress in handle.progressUpdates {
+      fractions.append(progress.fractionCompleted)
+      script.release()
+    }
+    #expect(fractions.first == 0)
+    try await handle.waitUntilFinished()
+  }
+
   @Test
   func `cancelling the progress cancels the action, and cancelling the action cancels the progress`() async throws {
     let script = MockScript(waits: true)

@@ -47,6 +47,10 @@ struct ActionStatisticsTests {
     #expect(statistics.fetchTime > 0 && statistics.saveTime > 0)
     #expect(statistics.otherTime >= 0)
     #expect(proxy.statistics.executionTime >= statistics.contextBlockTime)
+    let text = "\(proxy.statistics)"
+    #expect(text.contains("{ inserts: 5, updates: 3, deletes: 1 }") && text.contains("{ fetches: 5 }"), "\(text)")
+    #expect(!text.contains("joins") && !text.contains("replaced") && !text.contains("unsavedChanges"))
+    #expect(!text.contains("(not started)") && !text.contains("(not finished)"))
   }
 
   @Test func `a failed action has statistics, which do not count unsaved changes`() async throws {
@@ -80,7 +84,9 @@ struct ActionStatisticsTests {
       })
     await script.untilBegun()
     #expect(proxy.statistics.contextStatistics?.inserts == 1)
-    #expect(proxy.statistics.finishTime == nil)
+    #expect(proxy.statistics.finishTime == nil && proxy.statistics.executionTime == 0)
+    let text = "\(proxy.statistics)"
+    #expect(text.contains("finishTime: (not finished)") && !text.contains("(not started)"), "\(text)")
     script.release()
     try await proxy.waitUntilFinished()
     #expect(proxy.statistics.finishTime != nil)

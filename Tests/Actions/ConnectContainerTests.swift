@@ -4,6 +4,7 @@ import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
 import Foundation
+import Logging
 import Testing
 import TestSupport
 
@@ -22,6 +23,33 @@ struct ConnectContainerTests {
     try model.register()
     #expect(try TestConnect(name: name).managedObjectModel === model)
     #expect { try TestConnect(name: "Missing") } throws: { ErrorCode.modelNotFound ~= $0 }
+  }
+
+  @Test func `a Connect made by the name of its model has the directory, stores, log and options of its arguments`()
+    async throws
+  {
+    let name = "Connect-\(UUID().uuidString)"
+    let model = try ManagedObjectModel(name: name) { Entity("A") { Attribute("id", .int64) } }
+    try model.register()
+    let (directory, log, registry) = (TemporaryDirectory(), MessageLog(), StoreRegistry())
+    try registry.register(.inMemory)
+    let errors = AsyncStream.makeStream(of: Void.self)
+    let connect = try TestConnect(
+      name: name, storeLocation: directory.url, asyncErrorBlock: { _ in errors.continuation.finish() },
+      registry: registry, logger: log.logger, options: ConnectOptions(maximumConcurrentGenericActions: 1))
+    #expect(connect.storeLocation == directory.url)
+    try connect.attachPersistentStore(for: StoreConfiguration(type: "InMemory"))
+    try await connect.start()
+    connect.errorHandler(MockError())
+    for await _ in errors.stream {}
+    #expect(log.texts(.error).contains { $0.contains("An error had no caller") })
+    // The action occupies the only lane of generic actions, and awaits an action behind it.
+    let handle = try connect.execute(
+      TaskAction<Void> {
+        let next = try connect.execute(MockGenericAction())
+        try await next.waitUntilFinished()
+      })
+    await #expect { try await handle.value } throws: { ErrorCode.deadlock ~= $0 }
   }
 
   @Test func `a new Connect has its name and model and opens no store`() throws {

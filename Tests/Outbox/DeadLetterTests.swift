@@ -121,7 +121,7 @@ struct DeadLetterTests {
       let own = try stack.outbox.records([sent.id], in: context).map {
         OutboxStep([try EntryDecoder(coordinator: stack.outbox.coordinator).entry($0)], outcome: .insert)
       }
-      let backlog = ForwardBacklog(of: selection.nodes, besides: own, at: now, maximumDelay: .seconds(3600))
+      let backlog = ForwardBacklog(of: selection.nodes, besides: own, at: now, ForwardOptions())
       #expect(backlog.nextDue == end && backlog.counts == OutboxCounts(sending: 2))
     }
     #expect(try await stack.outbox.entry(sent.id).leaseEnd == renewed)

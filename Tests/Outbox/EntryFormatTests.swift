@@ -38,6 +38,28 @@ struct EntryFormatTests {
     #expect(try EntryReader.identity(EntryWriter.identity(fields)) == fields)
   }
 
+  @Test func `entries of earlier releases are read, and entries of this release are read by them`() throws {
+    let record = OutboxRecord(rootName: "A", key: -1)
+    let fields = [
+      EntryFormat.Field(name: "t", base: .value(.string("old")), value: .value(.int(300))),
+      EntryFormat.Field(name: "r", base: nil, value: .record(record)),
+    ]
+    let member = OutboxRecord(rootName: "A", key: 1)
+    let members = [EntryFormat.Members(name: "m", added: [member], removed: [], isReordered: true, isOwner: false)]
+    let bytes: [UInt8] = [
+      // The version, and two fields, each with its name, its flags and its values.
+      1, 2, 1, 0x74, 3, 5, 3, 0x6F, 0x6C, 0x64, 3, 0xD8, 0x04, 1, 0x72, 2, 10, 0, 1, 0x41, 1,
+      // A list of members. The name of the root entity stands at its first use alone.
+      1, 1, 0x6D, 1, 1, 0, 2, 0,
+    ]
+    #expect([UInt8](EntryWriter.payload(fields, members)) == bytes)
+    let read = try EntryReader.payload(Data(bytes))
+    #expect(read.0 == fields && read.1 == members)
+    let reference = [EntryFormat.Reference(role: .new, record: member)]
+    #expect([UInt8](EntryWriter.references(reference)) == [1, 1, 1, 0, 1, 0x41, 2])
+    #expect([UInt8](EntryWriter.identity([])) == [1, 0])
+  }
+
   @Test func `texts of different bytes that Unicode treats as equal are different values`() throws {
     let composed = EntryFormat.Field(name: "t", base: .value(.string("\u{E9}")), value: .value(.string("e\u{301}")))
     let read = try EntryReader.payload(EntryWriter.payload([composed], [])).0

@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
+import Synchronization
 import Testing
 import TestSupport
 
@@ -62,6 +63,26 @@ struct MigrationTests {
     #expect(entries.first?["count"] == OutboxChange("count", value: before))
     #expect(entries.last?["count"] == OutboxChange("count", base: before, value: after))
     #expect(try steps(new).map { $0.changes.first { $0.name == "count" }?.value } == [after])
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `an entry has the values of a text that became an enumeration as cases of the enumeration`(
+    backend: Backend
+  ) async throws {
+    let old = try OutboxStack(on: backend)
+    let id = try old.saveItem("Milk")
+    try old.change(id) { $0.title = "Bread" }
+    let title = Attribute(
+      "title", .enumeration(raw: .string, cases: [.string("milk"), .string("bread")]),
+      converting: { old in
+        if case .string(let text) = old { .string(text.lowercased()) } else { .null }
+      })
+    let changed = TestItem.entityDescription(attributes: [title, Attribute("count", .int64, default: Int64(0))])
+    let new = try old.next(model: OutboxModels.model(item: changed))
+    let entries = try await new.outbox.entries()
+    let (before, after) = (OutboxValue.value(.string("milk")), OutboxValue.value(.string("bread")))
+    #expect(entries.first?["title"] == OutboxChange("title", value: before))
+    #expect(entries.last?["title"] == OutboxChange("title", base: before, value: after))
   }
 
   @Test(arguments: Backend.availableSQL)
@@ -145,19 +166,150 @@ struct MigrationTests {
   }
 
   @Test(arguments: Backend.availableSQL)
-  func `the entry of an entity that the latest model has removed is parked`(backend: Backend) async throws {
+  func `an entry waits in a program whose unseen model lacks the entity, until a program with the entity sends it`(
+    backend: Backend
+  ) async throws {
+    let first = try OutboxStack(on: backend)
+    try first.saveItem("Milk")
+    let unseen = try first.next(model: OutboxModels.model(item: nil))
+    #expect(try await forward(unseen) == 1)
+    let entry = try #require(try await unseen.outbox.entries().first)
+    #expect(!entry.isEntityKnown && entry.state == .pending && entry.attempts == 0 && entry.lastError == nil)
+    let again = try unseen.next(model: OutboxModels.main, entities: ["TestList", "TestItem", "TestTag"])
+    let sent = SentValues()
+    #expect(try await forward(again, items: sent) == 0)
+    #expect(sent.values.map { $0["title"] } == [.string("Milk")])
+  }
+
+  /// A later version of the main model, with a further attribute of items.
+  private static let withNotes = OutboxModels.model(
+    item: TestItem.entityDescription(
+      attributes: [
+        Attribute("title", .string), Attribute("count", .int64, default: Int64(0)),
+        Attribute("note", .string, optional: true),
+      ]))
+
+  @Test(arguments: Backend.availableSQL)
+  func `a program with an earlier model leaves edits with unknown properties to the later program`(
+    backend: Backend
+  ) async throws {
+    let first = try OutboxStack(on: backend)
+    try first.saveItem("Bread")
+    let later = try first.next(model: Self.withNotes, entities: ["TestList", "TestItem", "TestTag"])
+    try later.save { context in
+      let item = try context.insertNewObject(forEntityName: "TestItem")
+      try item.setValue("Milk", for: "title")
+      try item.setValue("fresh", for: "note")
+    }
+    let earlier = try later.next(model: OutboxModels.main, entities: ["TestList", "TestItem", "TestTag"])
+    let (sentEarlier, sentLater) = (SentValues(), SentValues())
+    #expect(try await forward(earlier, items: sentEarlier) == 1)
+    #expect(sentEarlier.values.map { $0["title"] } == [.string("Bread")])
+    let entry = try #require(try await earlier.outbox.entries().first)
+    #expect(entry.unknownProperties == ["note"] && entry.state == .pending && entry.attempts == 0)
+    // Edits of known properties are the earlier program's own.
+    try earlier.save { context in
+      let items = try context.fetch(FetchRequest<ManagedObject>(entityName: "TestItem"))
+      for item in items {
+        if try item.value(for: "title") == .string("Bread") { try item.setValue(Int64(2), for: "count") }
+      }
+    }
+    #expect(try await forward(earlier, items: sentEarlier) == 1)
+    #expect(sentEarlier.values.last == ["count": .int(2)])
+    let again = try earlier.next(model: Self.withNotes, entities: ["TestList", "TestItem", "TestTag"])
+    #expect(try await forward(again, items: sentLater) == 0)
+    #expect(sentLater.values.map { $0["note"] } == [.string("fresh")])
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `a program whose store a program with unknown properties has opened since leaves their edits to that program`(
+    backend: Backend
+  ) async throws {
+    let later = try OutboxStack(on: backend, model: Self.withNotes)
+    // The model without notes is unseen, so that its record follows the record of the later model.
+    let earlier = try later.next(model: OutboxModels.main, entities: ["TestList", "TestItem", "TestTag"])
+    let again = try earlier.another(model: Self.withNotes)
+    try again.save { context in
+      let item = try context.insertNewObject(forEntityName: "TestItem")
+      try item.setValue("Milk", for: "title")
+      try item.setValue("fresh", for: "note")
+    }
+    let sent = SentValues()
+    #expect(try await forward(earlier, items: sent) == 1)
+    #expect(sent.values.isEmpty)
+    #expect(try await forward(again, items: sent) == 0)
+    #expect(sent.values.map { $0["note"] } == [.string("fresh")])
+  }
+
+  /// The values that a handler of items was called with.
+  private final class SentValues: Sendable {
+    private let collected = Mutex<[[String: AttributeValue]]>([])
+
+    var values: [[String: AttributeValue]] { collected.withLock { $0 } }
+
+    func add(_ values: [String: AttributeValue]) { collected.withLock { $0.append(values) } }
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `an entry of an entity that the store does not hold any more names no record, and is sent`(
+    backend: Backend
+  ) async throws {
     let old = try OutboxStack(on: backend)
-    try old.saveItem("Milk")
-    let new = try old.next(model: OutboxModels.model(item: nil))
-    #expect(try await forward(new) == 1)
-    #expect(try await new.outbox.entries().map(\.state) == [.parked])
+    try old.save { try $0.insertNewObject(forEntityName: "TestPerson").setValue("Ann", for: "name") }
+    // The configuration leaves the people to another store.
+    let new = try old.next(model: OutboxModels.main, entities: ["TestList", "TestPerson"], holding: "Main")
+    let entry = try #require(try await new.outbox.entries().first)
+    #expect(entry.entityName == "TestPerson" && entry.isEntityKnown && entry.recordID == nil)
+    #expect(entry["name"]?.value == .value(.string("Ann")))
+    try new.outbox.forward("TestPerson") { handlers in handlers.insert { _ in .accepted } }
+    #expect(try await forward(new) == 0)
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `a deletion in an entity that the store does not hold any more gives way to the server once`(
+    backend: Backend
+  ) async throws {
+    let old = try OutboxStack(on: backend)
+    try old.save { context in
+      context.recordsChanges = false
+      try context.insertNewObject(forEntityName: "TestPerson").setValue("Ann", for: "name")
+    }
+    try old.save { context in
+      for person in try context.fetch(FetchRequest<ManagedObject>(entityName: "TestPerson")) { context.delete(person) }
+    }
+    // The configuration leaves the people to another store.
+    let new = try old.next(model: OutboxModels.main, entities: ["TestList", "TestPerson"], holding: "Main")
+    let attempts = Mutex<[Int]>([])
+    try new.outbox.forward("TestPerson") { handlers in
+      handlers.delete { request in
+        attempts.withLock { $0.append(request.attempt) }
+        return request.attempt == 1 ? .conflict(["name": "Eve"]) : .accepted
+      }
+    }
+    try new.outbox.start(ForwardOptions(conflictPolicy: .acceptServer))
+    #expect(try await new.outbox.flush() == 0)
+    await new.outbox.stop()
+    #expect(attempts.withLock { $0 } == [1])
   }
 
   /// Starts an outbox with a handler for lists, one call at a time, sends every sendable edit, and stops.
   ///
+  /// - Parameter items: Receives the values of sent items; `nil` for an outbox without a handler for items.
   /// - Returns: The number of remaining entries.
-  private func forward(_ stack: OutboxStack) async throws -> Int {
+  private func forward(_ stack: OutboxStack, items: SentValues? = nil) async throws -> Int {
     try stack.outbox.forward("TestList") { handlers in handlers.insert { _ in .accepted } }
+    if let items {
+      try stack.outbox.forward("TestItem") { handlers in
+        handlers.insert { request in
+          items.add(request.values)
+          return .accepted
+        }
+        handlers.update { request in
+          items.add(request.values)
+          return .accepted
+        }
+      }
+    }
     try stack.outbox.start(ForwardOptions(concurrency: 1, lookahead: 0))
     let rest = try await stack.outbox.flush()
     await stack.outbox.stop()

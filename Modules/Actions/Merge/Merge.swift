@@ -152,7 +152,9 @@ struct Merge {
     }
     let protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
     try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
-    let full = MergePlan(inserts: allowed.inserts, updates: allowed.updates, deletes: deletes, targets: targets)
+    let full = MergePlan(
+      inserts: allowed.inserts, updates: allowed.updates, deletes: deletes, targets: targets,
+      keptTargets: allowed.keptTargets)
     let plan = localEdits?.remainder(of: full) ?? full
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     result.inserted = plan.inserts.count
@@ -219,8 +221,14 @@ extension Merge {
     }
     guard let plan else { return keys }
     for record in plan.inserts { keys.inserted.insert(try key(at: record)) }
-    for relationship in layout.ownRelationships where !layout.ignores(relationship) {
-      keys.linkedIDs.formUnion(plan.targets.existingIDs(of: relationship))
+    let relationships = Set(layout.ownRelationships.filter { !layout.ignores($0) })
+    guard !relationships.isEmpty else { return keys }
+    for record in 0..<input.count where !inputByKey.isExcluded(record) {
+      for (relationship, link) in try input.links(record) where relationships.contains(relationship) {
+        var ids: Set<ManagedObjectID> = []
+        for case .existing(let id)? in link.keys.map({ plan.targets.target($0, of: relationship) }) { ids.insert(id) }
+        keys.setLink(PagedKeys.LinkSource(owner: try key(at: record), relationship: relationship.name), to: ids)
+      }
     }
     return keys
   }

@@ -37,6 +37,10 @@ public struct MergeOptions: Sendable, Hashable {
   /// The policy for several stored records with the key of one input record. Only a store with the option
   /// `StoreOption.allowsDuplicateKeys`, and several stores with the entity together, have such records; any other store
   /// keeps keys unique.
+  ///
+  /// A merge matches the records of all attached stores with the entity. Records that have to stay apart although they
+  /// have equal keys, such as those of two users, belong into stores that are attached one after the other, or to
+  /// coordinators of their own.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
@@ -67,9 +71,10 @@ public struct MergeOptions: Sendable, Hashable {
   /// edit. Every property of a pending insert whose key the server has too counts as changed by both.
   ///
   /// Under every policy, the merge deletes no pending insert, inserts no record again after its local deletion, and
-  /// leaves out links to such a record. An edit on its way to the server is kept until the reply of the server. Under
-  /// the policies ``keepLocal`` and ``conflict``, the members of a to-many relationship that the user added or removed
-  /// stay added or removed, the input decides about all other members, and an edited order is kept.
+  /// leaves out links to such a record, and to new records that need it. An edit on its way to the server is kept until
+  /// the reply of the server. Under the policies ``keepLocal`` and ``conflict``, the members of a to-many relationship
+  /// that the user added or removed stay added or removed, the input decides about all other members, and an edited
+  /// order is kept.
   public enum PendingEditsPolicy: Sendable, Hashable {
     /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a
     /// conflict for the user.

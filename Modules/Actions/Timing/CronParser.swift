@@ -78,7 +78,8 @@ struct CronParser {
 
   /// The range that an item of a field stands for, without its step.
   private func range(of word: Word, _ field: Field, hasStep: Bool) throws -> ClosedRange<Int> {
-    if word.text == "*" { return field.range.lowerBound...(field.isWeekday ? 6 : field.range.upperBound) }
+    // Of the week, the star includes Sunday twice, as 0 and as 7.
+    if word.text == "*" { return field.range }
     let bounds = parts(of: word, separator: "-")
     guard bounds.count <= 2 else { throw error(at: bounds[2].position, "a range has two bounds") }
     let first = try value(bounds[0], field)

@@ -88,6 +88,12 @@ public struct Schedule: Sendable, Hashable {
     return next + (jitter / .seconds(1)) * Double.random(in: 0...1, using: &generator)
   }
 
+  /// Returns the latest date that ``nextDate(after:)`` may return: the first date after the given date, and the longest
+  /// delay.
+  package func latestNextDate(after date: Date) -> Date? {
+    undelayedDate(after: date).map { $0 + jitter / .seconds(1) }
+  }
+
   /// Returns the first date of the schedule after the given date, without a delay.
   package func undelayedDate(after date: Date) -> Date? {
     guard date.timeIntervalSince1970.isFinite else { return nil }

@@ -19,7 +19,7 @@ struct Confirmation: Sendable {
   /// The properties with former values that the entries leave out because of their size.
   private(set) var omittedNames: Set<String> = []
   /// The changed members of to-many relationships.
-  let members: [OutboxMembers]
+  private(set) var members: [OutboxMembers]
   /// The identifying values that the server had for the record.
   let identity: [String: AttributeValue]
   /// A time after the reply of the server and before the save of the acknowledgement. Without a meaning in a
@@ -77,5 +77,32 @@ struct Confirmation: Sendable {
   /// Adds a value that the server had for a property before the last value of the edit.
   mutating func add(_ value: OutboxValue, _ name: String) {
     if case .omitted = value { omittedNames.insert(name) } else { outdated[name, default: []].append(value) }
+  }
+}
+
+// MARK: - Memory
+
+extension Confirmation {
+  /// The approximate memory of the confirmation, in bytes.
+  var memorySize: Int {
+    let values = outdated.values.reduce(0) { size, values in values.reduce(size) { $0 + 64 + $1.byteCount } }
+    let members = self.members.reduce(0) { $0 + 64 + 48 * ($1.added.count + $1.removed.count) }
+    return 256 + values + members
+  }
+
+  /// Leaves out the former values over 32 KB, as the entries do.
+  mutating func omitLargeValues() {
+    for (name, values) in outdated {
+      let small = values.filter { $0.withoutLargeValue == $0 }
+      guard small.count < values.count else { continue }
+      outdated[name] = small.isEmpty ? nil : small
+      omittedNames.insert(name)
+    }
+  }
+
+  /// Releases the former values and the members.
+  mutating func releaseValues() {
+    outdated = [:]
+    members = []
   }
 }

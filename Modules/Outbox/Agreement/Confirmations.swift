@@ -7,20 +7,45 @@ import Synchronization
 /// The acknowledgement of an edit deletes its entries, but a page requested before the acknowledgement may still be
 /// merged. Confirmations protect the edit from such a page. The confirmations of the process itself are in memory, with
 /// times of a monotonic clock, and live as long as the process, because its requests do too. ``SharedConfirmations``
-/// has the confirmations of other processes. The number and the age of confirmations are limited; the page of a request
-/// from before the oldest confirmation is merged without this protection.
+/// has the confirmations of other processes. The number, the age and the memory of confirmations are limited; the page
+/// of a request from before the oldest confirmation is merged without this protection.
 final class Confirmations: Sendable {
   private struct State {
     /// The confirmations in the order of their times. The elements before the index ``first`` are expired.
     var list: [Confirmation] = []
     var first = 0
+    /// The index of the oldest confirmation that may have values over 32 KB.
+    var firstWhole = 0
+    /// The approximate memory of the confirmations that are not expired, in bytes.
+    var memorySize = 0
 
-    /// Expires the confirmations before a time, and the oldest confirmations beyond a number.
-    mutating func forget(before time: ContinuousClock.Instant, limit: Int) {
-      while first < list.count, list.count - first > limit || list[first].time < time { first += 1 }
+    mutating func append(_ confirmation: Confirmation) {
+      list.append(confirmation)
+      memorySize += confirmation.memorySize
+    }
+
+    /// Expires the confirmations before a time, and the oldest confirmations beyond a number. Beyond a size, the oldest
+    /// confirmations lose their values over 32 KB first, and then expire too.
+    mutating func forget(before time: ContinuousClock.Instant, limit: Int, memoryLimit: Int) {
+      while first < list.count, list.count - first > limit || list[first].time < time { expireFirst() }
+      firstWhole = max(firstWhole, first)
+      while memorySize > memoryLimit, firstWhole < list.count {
+        memorySize -= list[firstWhole].memorySize
+        list[firstWhole].omitLargeValues()
+        memorySize += list[firstWhole].memorySize
+        firstWhole += 1
+      }
+      while memorySize > memoryLimit, first < list.count { expireFirst() }
       // Expired elements are removed only when they outnumber the limit, so that a confirmation costs constant time on
       // average.
-      if first > limit { (list, first) = (Array(list[first...]), 0) }
+      if first > limit { (list, first, firstWhole) = (Array(list[first...]), 0, max(0, firstWhole - first)) }
+    }
+
+    /// Expires the oldest confirmation, whose element stays without its values.
+    private mutating func expireFirst() {
+      memorySize -= list[first].memorySize
+      list[first].releaseValues()
+      first += 1
     }
   }
 
@@ -38,9 +63,16 @@ final class Confirmations: Sendable {
   /// The time for which a confirmation is kept: longer than requests take.
   private static let duration = Duration.seconds(300)
   /// The greatest number of confirmations.
-  private static let limit = 10_000
+  private let limit: Int
+  /// The greatest approximate memory of all confirmations, in bytes.
+  private let memoryLimit: Int
 
   private let state = Mutex(State())
+
+  init(limit: Int = 10_000, memoryLimit: Int = 32 << 20) {
+    self.limit = limit
+    self.memoryLimit = memoryLimit
+  }
 
   /// Keeps confirmations. Called before the save that deletes the entries, so that a merge sees the entry, its
   /// confirmation, or both.
@@ -50,9 +82,9 @@ final class Confirmations: Sendable {
       let now = ContinuousClock.now
       for var confirmation in confirmations {
         confirmation.time = now
-        state.list.append(confirmation)
+        state.append(confirmation)
       }
-      state.forget(before: now - Self.duration, limit: Self.limit)
+      state.forget(before: now - Self.duration, limit: limit, memoryLimit: memoryLimit)
     }
   }
 

@@ -43,7 +43,10 @@ public final class OutboxAgreement: PendingEdits {
   ///   that cannot be read, because the merge would replace the values of its edits. A read-only store counts as a store
   ///   without such a save: it refuses the merge's changes anyway.
   public func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) throws -> [PendingEdit] {
-    let requested = query.requestedAt.map { now().addingTimeInterval(-((ContinuousClock.now - $0) / .seconds(1))) }
+    let requested = query.requestedAt.map { requestedAt in
+      let now = self.now()
+      return (time: now.addingTimeInterval(-((ContinuousClock.now - requestedAt) / .seconds(1))), now: now)
+    }
     guard let reader = PendingEntryReader(in: context, requested: requested, skipsUnreadable: false) else { return [] }
     // The entries are read before the confirmations: a forwarder keeps the confirmation of an edit before it deletes
     // the entries, so that no edit is missed.

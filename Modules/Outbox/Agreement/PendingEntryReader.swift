@@ -12,19 +12,19 @@ struct PendingEntryReader {
   private let conflicts: WaitingConflicts?
 
   /// - Parameters:
-  ///   - requested: The time of the request for a merge's input. The edits have the conflicts that were found until
-  ///     then; no conflicts without a time.
+  ///   - requested: The time of the request for a merge's input, and the present time. The edits have the conflicts
+  ///     that were found until the request; no conflicts without a time.
   ///   - skipsUnreadable: Whether saves in the log that cannot be read are left out. Otherwise the functions throw for
   ///     such a save in a store of their records, because its edits are unknown.
   /// - Returns: `nil` for a context without a coordinator.
-  init?(in context: ManagedObjectContext, requested: Date? = nil, skipsUnreadable: Bool) {
+  init?(in context: ManagedObjectContext, requested: (time: Date, now: Date)? = nil, skipsUnreadable: Bool) {
     guard let coordinator = context.persistentStoreCoordinator else { return nil }
     let names = RecordedNames(in: context, of: coordinator)
     self.context = context
     self.coordinator = coordinator
     self.names = names
     log = LoggedChanges(in: context, skipsUnreadable: skipsUnreadable)
-    conflicts = requested.map { WaitingConflicts(in: context, names, until: $0) }
+    conflicts = requested.map { WaitingConflicts(in: context, names, until: $0.time, at: $0.now) }
   }
 
   // MARK: Inserts and deletions

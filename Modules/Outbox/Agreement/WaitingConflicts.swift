@@ -8,11 +8,19 @@ struct WaitingConflicts {
   private let names: RecordedNames
   /// The time of the request for the merge's input. A later conflict is newer than the input.
   private let requested: Date
+  /// The time after which no conflict can have been found, on no machine. A conflict with a later time was found before
+  /// the clock was set back, and so before the request.
+  private let latest: Date
 
-  init(in context: ManagedObjectContext, _ names: RecordedNames, until requested: Date) {
+  /// The accepted difference between the clocks of machines, in seconds.
+  private static let clockDifference: TimeInterval = 300
+
+  /// - Parameter now: The present time.
+  init(in context: ManagedObjectContext, _ names: RecordedNames, until requested: Date, at now: Date) {
     self.context = context
     self.names = names
     self.requested = requested
+    latest = now.addingTimeInterval(Self.clockDifference)
   }
 
   /// Adds the conflicts of some records to their edits.
@@ -23,7 +31,9 @@ struct WaitingConflicts {
     let conflicts = try context.conflictRecords(over: ids)
     guard !conflicts.isEmpty else { return }
     for index in edits.indices where edits[index].kind != .insert {
-      guard let conflict = conflicts[edits[index].recordID], conflict.detected <= requested else { continue }
+      guard let conflict = conflicts[edits[index].recordID],
+        conflict.detected <= requested || conflict.detected > latest
+      else { continue }
       edits[index].conflict = pendingConflict(conflict)
     }
   }

@@ -5,8 +5,12 @@ import Foundation
 struct ConflictResolver {
   private let context: ManagedObjectContext
   private let rewriter: EntryRewriter
-  private let conflict: OutboxConflictRecord
+  private let kind: OutboxConflictKind
   private let recordID: ManagedObjectID
+  /// The name of the record's entity at the time of the conflict.
+  private let entityName: String
+  /// The store of the record; `nil` after its detachment.
+  private let store: (any PersistentStore)?
   private let entries: [OutboxEntryRecord]
   /// The names of the properties in conflict.
   private let names: Set<String>
@@ -14,6 +18,8 @@ struct ConflictResolver {
   private let isReadable: Bool
   /// The server's values by property.
   private var server: [String: AttributeValue] = [:]
+  /// The values on which the edit is based, of the properties in conflict that the server has not reported.
+  private var unreportedBases: [String: AttributeValue] = [:]
   /// The names of the entities that the outbox forwards.
   private let entityNames: Set<String>
   private let options: OutboxOptions
@@ -27,23 +33,53 @@ struct ConflictResolver {
     guard let rewriter = EntryRewriter(in: context, now: options.now) else { return nil }
     self.context = context
     self.rewriter = rewriter
-    self.conflict = conflict
     self.recordID = recordID
     self.entityNames = entityNames
     self.options = options
+    kind = conflict.kind
+    entityName = conflict.entityName
+    store = rewriter.store(of: conflict.objectID)
     entries = try context.entryRecords(of: [recordID])[recordID] ?? []
     let entity = context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: conflict.entityName)
-    let values = ConflictValues(of: conflict, entity, in: rewriter.store(of: conflict.objectID))
+    let values = ConflictValues(of: conflict, entity, in: store)
     names = values.names
     isReadable = values.isReadable
     try Self.checkAreIdle(entries, options)
-    for property in values.properties { server[property.name] = property.server }
+    for property in values.properties {
+      server[property.name] = property.server
+      if property.server == nil, names.contains(property.name) { unreportedBases[property.name] = property.base }
+    }
+  }
+
+  /// Makes the resolver of a deletion that the server has refused, before a conflict over the deletion is stored.
+  ///
+  /// - Parameter serverValues: The values of the server's reply.
+  /// - Returns: `nil` for a context without a coordinator.
+  /// - Throws: ``ErrorCode/illegalState`` while a process sends an entry of the record.
+  init?(
+    ofDeletionOf recordID: ManagedObjectID, entityName: String, _ serverValues: [String: AttributeValue],
+    in context: ManagedObjectContext, forwarding entityNames: Set<String>, _ options: OutboxOptions
+  ) throws {
+    guard let rewriter = EntryRewriter(in: context, now: options.now) else { return nil }
+    self.context = context
+    self.rewriter = rewriter
+    self.recordID = recordID
+    self.entityName = entityName
+    self.entityNames = entityNames
+    self.options = options
+    kind = .deletedLocally
+    store = rewriter.store(of: recordID)
+    entries = try context.entryRecords(of: [recordID])[recordID] ?? []
+    names = []
+    isReadable = true
+    server = serverValues
+    try Self.checkAreIdle(entries, options)
   }
 
   /// - Throws: ``ErrorCode/illegalState`` while a process sends one of the entries.
   static func checkAreIdle(_ entries: [OutboxEntryRecord], _ options: OutboxOptions) throws(CoherenceError) {
     let now = options.now()
-    guard let sent = entries.first(where: { $0.state == .sending && ($0.lease ?? .distantPast) > now }) else { return }
+    guard let sent = entries.first(where: { $0.isBeingSent(at: now) }) else { return }
     throw CoherenceError(
       .illegalState,
       "A process sends an entry of '\(sent.entityName)' now; resolve the conflict after the process has finished.",
@@ -55,11 +91,11 @@ struct ConflictResolver {
   /// - Throws: ``ErrorCode/storeCorrupt`` for a decision that needs values of the server that cannot be read. The edit
   ///   needs none: the next request finds the conflict again, with present values.
   func resolve(_ resolution: OutboxResolution) throws {
-    if !isReadable, conflict.kind != .deletedOnServer {
-      guard case .local = resolution else { throw Self.unreadable(conflict) }
+    if !isReadable, kind != .deletedOnServer {
+      guard case .local = resolution else { throw unreadable }
     }
     let object = try context.objects(for: [recordID]).first
-    switch conflict.kind {
+    switch kind {
     // The user has deleted the record since the conflict was found.
     case .bothChanged where object == nil: try resolveDeletionHere(resolution, nil)
     case .bothChanged: try resolveChange(resolution, object)
@@ -68,10 +104,10 @@ struct ConflictResolver {
     }
   }
 
-  private static func unreadable(_ conflict: OutboxConflictRecord) -> CoherenceError {
+  private var unreadable: CoherenceError {
     CoherenceError(
       .storeCorrupt,
-      "The server's values in a conflict over '\(conflict.entityName)' cannot be read: a later release wrote them, or "
+      "The server's values in a conflict over '\(entityName)' cannot be read: a later release wrote them, or "
         + "they are damaged. Update the program, keep the edit, or drop its entry.")
   }
 
@@ -83,7 +119,11 @@ struct ConflictResolver {
       try rewriter.rebase(names, on: server.mapValues { OutboxValue(recording: $0) }, in: entries)
       rewriter.makePending(entries)
     case .server:
-      if let object { try set(server.filter { names.contains($0.key) }, of: object) }
+      if let object {
+        try set(server.filter { names.contains($0.key) }, of: object)
+        // The server's value is unknown. Its last known value is nearer to it than a discarded edit.
+        try set(try context.restorable(unreportedBases, of: recordID, object.entity), of: object)
+      }
       rewriter.makePending(try rewriter.remove(names, from: entries))
     case .values(let values):
       // The change of the object is recorded, as an edit on top of the rebased entries.
@@ -144,7 +184,7 @@ struct ConflictResolver {
   /// takes the place of the deleted one.
   private func resolveDeletionHere(_ resolution: OutboxResolution, _ object: ManagedObject?) throws {
     if case .local = resolution { return rewriter.makePending(entries) }
-    guard let firstEntry = entries.first, object == nil, let store = rewriter.store(of: conflict.objectID) else {
+    guard let firstEntry = entries.first, object == nil, let store else {
       return rewriter.delete(entries)
     }
     var values: [String: AttributeValue] = [:]
@@ -210,11 +250,11 @@ struct ConflictResolver {
   }
 
   /// The record's entity by the name that the model has now.
-  private var recordEntityName: String { recordEntity?.name ?? conflict.entityName }
+  private var recordEntityName: String { recordEntity?.name ?? entityName }
 
   /// The record's entity; `nil` if the model does not have it any more.
   private var recordEntity: EntityDescription? {
-    context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: conflict.entityName)
+    context.persistentStoreCoordinator?.managedObjectModel.entity(recordedAs: entityName)
   }
 
   // MARK: Values and entries

@@ -12,7 +12,7 @@ public struct OutboxConflict: Sendable, Identifiable {
   /// `PersistentStoreCoordinator.objectID(forDescription:)` makes the identifier again from its text.
   public let id: ManagedObjectID
   /// The identifier of the record, whether or not the record still exists; `nil` when the model has no entity for the
-  /// record any more.
+  /// record any more, or has moved the entity to another store.
   public let recordID: ManagedObjectID?
   /// The name of the record's entity at the time of the conflict.
   public let entityName: String

@@ -1,8 +1,9 @@
 import CoherenceCore
 import Foundation
 
-/// Applies a user's decision over a conflict whose record the model does not know, in a context that the caller saves.
-/// A tool with only a part of the application's model has such conflicts.
+/// Applies a user's decision over a conflict whose record the model does not know, or whose entity the model has moved
+/// to another store, in a context that the caller saves. A tool with only a part of the application's model has such
+/// conflicts.
 ///
 /// Only a decision that does not change the record can be applied: the resolver changes entries alone.
 struct UnknownRecordResolver {
@@ -25,7 +26,9 @@ struct UnknownRecordResolver {
   static func entries(
     of conflict: OutboxConflictRecord, in context: ManagedObjectContext
   ) throws -> [OutboxEntryRecord] {
-    try context.entryRecords(ofKeys: [conflict.recordKey], rootNames: [conflict.rootName])
+    let model = context.persistentStoreCoordinator?.managedObjectModel
+    let rootNames = model?.recordedNames(ofRoot: conflict.rootName) ?? [conflict.rootName]
+    return try context.entryRecords(ofKeys: [conflict.recordKey], rootNames: rootNames)
       .filter { $0.objectID.storeIdentifier == conflict.objectID.storeIdentifier }
       .sorted { $0.precedes($1) }
   }
@@ -35,8 +38,8 @@ struct UnknownRecordResolver {
     guard case .local = resolution, conflict.kind != .deletedOnServer else {
       throw CoherenceError(
         .unknownEntity,
-        "The decision changes the record of '\(conflict.entityName)', which is an entity of the application's model "
-          + "alone; resolve the conflict in the application.")
+        "The decision changes the record of '\(conflict.entityName)', an entity that this program's model does not "
+          + "have in the store; resolve the conflict in the application that has it, or keep the edit.")
     }
     if conflict.kind == .bothChanged {
       let names = OutboxConflictRecord.names(inText: conflict.names)

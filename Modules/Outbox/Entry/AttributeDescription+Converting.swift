@@ -7,15 +7,25 @@ extension AttributeDescription {
   /// A recorded value in the attribute's present type.
   ///
   /// A value of another type is converted by the attribute's own rule, or else as a number. A value that cannot be
-  /// converted stays as it is, and so does a missing value.
+  /// converted stays as it is, and so does a missing value. Types with one representation, such as a text and an
+  /// enumeration of texts, are distinguished only by values that the present type refuses.
   func converted(_ value: AttributeValue) -> AttributeValue {
-    guard !value.isNull, !type.storage.isStorage(of: value) else { return value }
+    guard !value.isNull, !accepts(value) else { return value }
     do {
       if let conversion { return try type.checked(try conversion(value)) }
       return try type.checked(type.storage.number(value))
     } catch {
       return value
     }
+  }
+}
+
+extension AttributeDescription {
+  /// Whether a value is one of the present type.
+  private func accepts(_ value: AttributeValue) -> Bool {
+    guard type.storage.isStorage(of: value) else { return false }
+    // Without a rule, a value of the same representation would stay as it is in any case.
+    return conversion == nil || (try? type.checked(value)) != nil
   }
 }
 

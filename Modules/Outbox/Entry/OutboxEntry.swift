@@ -14,7 +14,7 @@ public struct OutboxEntry: Sendable, Identifiable {
   /// from its text.
   public let id: ManagedObjectID
   /// The identifier of the changed record, whether or not the record still exists; `nil` when the model has no entity
-  /// for the record any more.
+  /// for the record any more, or has moved the entity to another store.
   public let recordID: ManagedObjectID?
   /// The changed record.
   public let record: OutboxRecord

@@ -25,9 +25,12 @@ public struct OutboxRecord: Sendable, Hashable {
   /// Returns the identifier of the record in a store, whether or not the record still exists.
   ///
   /// - Returns: `nil` when the model of the store has no hierarchy whose root has the name or had the name in an
-  ///   earlier model.
+  ///   earlier model, and when the store does not hold the hierarchy, because the model has moved it to another
+  ///   configuration.
   public func objectID(in store: any PersistentStore) -> ManagedObjectID? {
-    guard let root = store.environment.model.entity(recordedAs: rootName), root.root === root else { return nil }
+    guard let root = store.environment.model.entity(recordedAs: rootName), root.root === root,
+      store.environment.entities.contains(where: { $0 === root })
+    else { return nil }
     return ManagedObjectID(space: store.spaces[root], key: key)
   }
 }

@@ -24,13 +24,16 @@ public struct ForwardAnswer: Sendable {
   /// with a later local edit keeps its local value. If the local record is already deleted, only the keys are used, for
   /// its later entries.
   ///
-  /// - Parameter values: The reported values by the names of attributes; other attributes keep their values.
+  /// - Parameter values: The reported values by the names of attributes; other attributes keep their values. A `nil`
+  ///   clears its attribute, and leaves an identifying attribute as it is: a reply without a key assigns no other key.
+  ///   Values of derived attributes have no effect, because saves compute them.
   public static func accepted(_ values: [String: (any AttributeConvertible)?]) -> ForwardAnswer {
     ForwardAnswer(decision: .accepted(attributeValues(values)))
   }
 
   /// The server has not applied the edit, because its record differs from the values on which the edit is based. The
-  /// ``ForwardOptions/conflictPolicy`` decides between the edit and the server's values.
+  /// ``ForwardOptions/conflictPolicy`` decides between the edit and the server's values. An update is accepted if the
+  /// server's values are those of the update.
   ///
   /// - Parameter values: The values of the server's record by the names of attributes.
   public static func conflict(_ values: [String: (any AttributeConvertible)?]) -> ForwardAnswer {
@@ -58,16 +61,19 @@ public struct ForwardAnswer: Sendable {
 extension ForwardAnswer {
   /// The decision with values in the form in which records have them, so that they can be compared with recorded values:
   /// the integer 2 of a reply equals the double 2 of a record. A value that its attribute refuses stays as it is, and is
-  /// refused when it is written.
+  /// refused when it is written. A missing key, and a derived value, which saves compute, are left out.
   func inStoredForm(for entity: EntityDescription?) -> ForwardAnswer {
     guard let entity else { return self }
     func stored(_ values: [String: AttributeValue]) -> [String: AttributeValue] {
       var result = values
       for (name, value) in values {
-        guard let attribute = entity.attribute(named: name), let checked = try? attribute.type.checked(value) else {
-          continue
+        guard let attribute = entity.attribute(named: name) else { continue }
+        let lacksKey = value.isNull && entity.identifyingAttributes.contains(attribute)
+        if lacksKey || !entity.recordsValues(of: attribute) {
+          result[name] = nil
+        } else if let checked = try? attribute.type.checked(value) {
+          result[name] = checked
         }
-        result[name] = checked
       }
       return result
     }

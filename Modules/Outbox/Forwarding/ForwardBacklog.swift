@@ -23,11 +23,12 @@ extension ForwardBacklog {
   /// - Parameters:
   ///   - nodes: All entries, as they were before the claims of the search.
   ///   - steps: The edits that this forwarder has claimed, in this and in earlier searches.
-  ///   - maximumDelay: The longest time until the next search.
-  init(of nodes: [OutboxNode], besides steps: [OutboxStep], at now: Date, maximumDelay: Duration) {
+  ///   - options: The longest delay of an attempt, and the longest time until the end of a claim.
+  init(of nodes: [OutboxNode], besides steps: [OutboxStep], at now: Date, _ options: ForwardOptions) {
     let heads = Set(steps.map(\.head.id))
     let claimed = Set(steps.flatMap(\.entries).map(\.id))
-    let latest = now.addingTimeInterval(maximumDelay / .seconds(1))
+    let latest = now.addingTimeInterval(options.longestDelay / .seconds(1))
+    let latestLeaseEnd = now.addingTimeInterval(options.longestLease / .seconds(1))
     var counts = OutboxCounts()
     hasWaitingEntries = false
     for node in nodes {
@@ -41,7 +42,7 @@ extension ForwardBacklog {
         guard !heads.contains(node.id), node.isClaimed(at: now, until: .distantFuture), let lease = node.lease else {
           continue
         }
-        nextLeaseEnd = min(nextLeaseEnd ?? latest, lease)
+        nextLeaseEnd = min(nextLeaseEnd ?? latestLeaseEnd, lease)
       case .parked: counts.parked += 1
       }
     }

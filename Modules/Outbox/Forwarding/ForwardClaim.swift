@@ -10,8 +10,9 @@ struct ForwardClaim: Sendable {
   let outbox: Outbox
   let claimant: String
 
-  /// Claims the first entries of steps. One transaction claims all of them; after a conflict with another writer each
-  /// entry is claimed in its own transaction.
+  /// Claims the first entries of steps. One transaction claims all of a store; after a conflict with another writer
+  /// each entry of the store and of the next stores is claimed in its own transaction. When a store fails after another
+  /// store's claims were committed, the claimed steps are returned, and the next search reports the failure.
   ///
   /// - Parameters:
   ///   - objects: The objects of the entries, as the context has read them with the steps.
@@ -21,22 +22,42 @@ struct ForwardClaim: Sendable {
     _ steps: [OutboxStep], _ objects: [ManagedObjectID: OutboxEntryRecord], until lease: Date,
     in context: ManagedObjectContext
   ) throws -> [OutboxStep] {
-    guard !steps.isEmpty else { return [] }
-    do {
-      return try save(steps, objects, lease, in: context)
-    } catch  where Self.isLostRace(error) {
-      // The context drops its objects, because they have values from before the conflict.
-      context.reset()
-      return try steps.flatMap { step in
-        let records = try outbox.records([step.head.id], in: context)
-        do {
-          return try save(
-            [step], Dictionary(records.map { ($0.objectID, $0) }) { first, _ in first }, lease, in: context)
-        } catch  where Self.isLostRace(error) {
-          context.reset()
-          return []
+    var claimed: [OutboxStep] = []
+    var hasLostRace = false
+    for group in steps.grouped(byStoreOf: \.head.id) {
+      do {
+        if !hasLostRace {
+          do {
+            claimed += try save(group, objects, lease, in: context)
+            continue
+          } catch  where Self.isLostRace(error) {
+            // The context drops its objects, because they have values from before the conflict.
+            context.reset()
+            hasLostRace = true
+          }
         }
+        for step in group { claimed += try takeAlone(step, until: lease, in: context) }
+      } catch {
+        guard !claimed.isEmpty else { throw error }
+        context.rollback()
+        break
       }
+    }
+    // In the order of the steps, not of the stores.
+    let heads = Set(claimed.map(\.head.id))
+    return steps.filter { heads.contains($0.head.id) }
+  }
+
+  /// Claims a step in its own transaction, after a conflict.
+  private func takeAlone(
+    _ step: OutboxStep, until lease: Date, in context: ManagedObjectContext
+  ) throws -> [OutboxStep] {
+    let records = try outbox.records([step.head.id], in: context)
+    do {
+      return try save([step], Dictionary(records.map { ($0.objectID, $0) }) { first, _ in first }, lease, in: context)
+    } catch  where Self.isLostRace(error) {
+      context.reset()
+      return []
     }
   }
 
@@ -50,7 +71,8 @@ struct ForwardClaim: Sendable {
       record.lease = lease
       record.claimant = claimant
       record.groupEnd = step.groupEnd
-      record.attempts += 1
+      // A damaged entry may have the greatest number, which has no successor.
+      if record.attempts < .max { record.attempts += 1 }
       return true
     }
     if !claimed.isEmpty { try context.save() }
@@ -88,8 +110,9 @@ struct ForwardClaim: Sendable {
     }
   }
 
-  /// Whether another writer changed or deleted a record of the save.
+  /// Whether another writer changed or deleted a record of the save, also in one of several stores.
   static func isLostRace(_ error: any Error) -> Bool {
-    ErrorCode.versionConflict ~= error || ErrorCode.recordVanished ~= error || ErrorCode.objectNotFound ~= error
+    let cause = ErrorCode.partialSave ~= error ? (error as? CoherenceError)?.underlying ?? error : error
+    return ErrorCode.versionConflict ~= cause || ErrorCode.recordVanished ~= cause || ErrorCode.objectNotFound ~= cause
   }
 }

@@ -6,6 +6,9 @@ public import CoherenceCore
 /// The deletion of a record of which the server has reported all values, and other values only of the properties that
 /// it assigns itself, is in no conflict: it is sent again as under ``Resolution/sendAgain``, without a decision. A
 /// reply has no relationships, so that the policy decides about every record with a to-one relationship.
+///
+/// An update whose values the server's record has already is in no conflict either, and counts as accepted: the reply
+/// to an earlier attempt may have been lost.
 public struct ForwardConflictPolicy: Sendable {
   /// The decision about one conflict.
   public enum Resolution: Sendable, Hashable {
@@ -13,6 +16,11 @@ public struct ForwardConflictPolicy: Sendable {
     /// server's values until the user resolves the conflict, or retries, edits or drops the entry.
     case park
     /// The server's values are written to the local record, and the edit is removed. Later local edits stay.
+    ///
+    /// An attribute or a to-one relationship of an update that the server has not reported regains the value on which
+    /// the edit is based. Until the next page, the members of a to-many relationship stay as they are, and so does a
+    /// one-to-one relationship whose former partner another record has got since. A deleted record is inserted again:
+    /// with the server's values, and with its own values of the other properties.
     case acceptServer
     /// The edit is sent again, with a new idempotency key, and with the server's values as ``ForwardRequest/base``.
     /// After the last attempt of ``ForwardOptions/retry`` the edit is parked instead.

@@ -103,8 +103,10 @@ struct ForwardContents {
   /// The contents of the request of a claimed step.
   func content(of step: OutboxStep) -> ForwardContent {
     let head = step.head
+    // As the claim counts.
+    let attempt = head.attempts == .max ? .max : head.attempts + 1
     var content = ForwardContent(
-      entityName: head.entityName, kind: step.kind, idempotencyKey: step.idempotencyKey, attempt: head.attempts + 1,
+      entityName: head.entityName, kind: step.kind, idempotencyKey: step.idempotencyKey, attempt: attempt,
       record: head.record, objectID: head.recordID, keys: identity(of: step), values: [:], base: [:],
       assigned: head.recordID.flatMap { assigned[$0] } ?? [:], references: [:], members: [:], author: head.author,
       date: head.enqueuedDate)

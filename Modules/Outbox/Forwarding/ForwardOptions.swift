@@ -25,8 +25,11 @@ public struct ForwardOptions: Sendable {
   /// The longest delay before an attempt: a longer delay of ``retry`` or of the server is shortened to it. An entry
   /// whose next attempt is further in the future is due at once, because the system's clock was set back.
   public var longestDelay: Duration
-  /// The time after which another forwarder takes over the edits of a crashed forwarder; at least one second. A running
-  /// forwarder renews its leases at a third of this time.
+  /// The time after which another forwarder takes over the edits of a crashed forwarder; from a second to a day. A
+  /// running forwarder renews its leases at a third of this time.
+  ///
+  /// All programs with one store should use the same time. A lease counts as expired if its end is further away than
+  /// this time and a minute, and than ``longestDelay``, because the system's clock was set back.
   public var leaseDuration: Duration
   /// The number of handler calls whose edits are claimed before a call can start, so that the next call follows the end
   /// of a running call without a search. Later changes of these records wait behind the claimed edits.
@@ -40,7 +43,7 @@ public struct ForwardOptions: Sendable {
   /// attempts and leases come from ``OutboxOptions/now``.
   public var clock: any Clock<Duration>
 
-  /// Makes options. Numbers below their minimum count as the minimum.
+  /// Makes options. Numbers below their minimum count as the minimum, and those above their maximum as the maximum.
   public init(
     concurrency: Int = 4, retry: RetryPolicy = RetryPolicy(attempts: 8, maximumDelay: .seconds(300)),
     longestDelay: Duration = .seconds(3600), leaseDuration: Duration = .seconds(60), lookahead: Int = 60,
@@ -50,10 +53,14 @@ public struct ForwardOptions: Sendable {
     self.concurrency = max(1, concurrency)
     self.retry = retry
     self.longestDelay = longestDelay
-    self.leaseDuration = max(.seconds(1), leaseDuration)
+    self.leaseDuration = min(max(.seconds(1), leaseDuration), .seconds(86_400))
     self.lookahead = max(0, lookahead)
     self.conflictPolicy = conflictPolicy
     self.connectivity = connectivity
     self.clock = clock
   }
+
+  /// The longest time until the end of a lease, for clocks of several machines that differ by a minute. A later end was
+  /// written before the clock was set back.
+  var longestLease: Duration { max(longestDelay, leaseDuration + .seconds(60)) }
 }

@@ -2,31 +2,46 @@ import CoherenceCore
 import Foundation
 
 extension ForwardRunner {
-  /// Writes the results of attempts to the store: all in one transaction, or each in a transaction of its own after a
-  /// conflict with another writer or a refused value.
+  /// Writes the results of attempts to the stores: all of a store in one transaction, or each in a transaction of its
+  /// own after a conflict with another writer or a refused value.
   ///
-  /// When the store fails, the results stay in ``outcomes`` and are written again after a delay.
+  /// When the store fails, the results stay in ``outcomes`` and are written again after a delay. An error that can
+  /// concern a single edit holds no other result back, and parks the edit when it is repeated.
   func acknowledge() async {
     let isCanceling = messages.mode == .canceling
     let now = outbox.options.now()
     var unwritten = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
     let received = outcomes
+    var refused: [ForwardSettlement] = []
+    var failure: (any Error)?
     outcomes = []
     do {
-      if unwritten.count > 1, let hadClaims = try await settleTogether(unwritten) {
-        finish(unwritten, hadClaims)
-        unwritten = []
+      for group in unwritten.grouped(byStoreOf: \.flight.head) where group.count > 1 && !messages.hasCrashed {
+        guard let hadClaims = try await settleTogether(group) else { continue }
+        finish(group, hadClaims)
+        let heads = Set(group.map(\.flight.head))
+        unwritten.removeAll { heads.contains($0.flight.head) }
       }
       while let settlement = unwritten.first, !messages.hasCrashed {
-        try await settleAlone(settlement)
+        do {
+          try await settleAlone(settlement)
+        } catch  where Self.mayConcernOneEdit(error) {
+          failure = error
+          refused.append(settlement)
+          refusedHeads.insert(settlement.flight.head)
+        }
         unwritten.removeFirst()
       }
-      failureCount = 0
     } catch {
-      let heads = Set(unwritten.map(\.flight.head))
-      outcomes = received.filter { heads.contains($0.flight.head) } + outcomes
-      delay(after: error)
+      failure = error
     }
+    guard let failure else {
+      failureCount = 0
+      return
+    }
+    let heads = Set((unwritten + refused).map(\.flight.head))
+    outcomes = received.filter { heads.contains($0.flight.head) } + outcomes
+    delay(after: failure)
   }
 
   /// Writes settlements in one transaction, as ``settle(_:)``.
@@ -35,7 +50,9 @@ extension ForwardRunner {
   private func settleTogether(_ settlements: [ForwardSettlement]) async throws -> [Bool]? {
     do {
       return try await settle(settlements)
-    } catch  where ForwardClaim.isLostRace(error) || Self.isRefusal(error) {
+    } catch  where ForwardClaim.isLostRace(error) || Self.mayConcernOneEdit(error) {
+      return nil
+    } catch  where settlements.contains(where: { Self.isSuccessorSent(error, $0) }) {
       return nil
     }
   }
@@ -57,6 +74,12 @@ extension ForwardRunner {
         // The store refuses the server's values: the user decides. The edit is not parked as refused, because the
         // server may have applied it.
         settlement = .park(settlement.flight, error, isRefused: false)
+      } catch  where Self.isRefusal(error) && settlement.restoredValues != nil {
+        // The store refuses the record with the server's values: the user decides.
+        settlement = .keepConflict(settlement.flight, settlement.restoredValues ?? [:])
+      } catch  where Self.isSuccessorSent(error, settlement) {
+        // The result of the insert of the new record with the key must not wait for the deletion.
+        settlement = sendingAgain(settlement, after: error)
       } catch  where Self.isRefusal(error) && settlement.keepsConflict {
         // The store refuses the keys of the server's record, or a value that the server assigns: the entry is parked
         // without the server's values.
@@ -64,8 +87,26 @@ extension ForwardRunner {
       } catch  where Self.isRefusal(error) && settlement.isRenewal {
         // The store refuses a value that the server assigns. The server has not applied the edit.
         settlement = .park(settlement.flight, error, isRefused: true)
+      } catch  where hasFailedBefore(settlement, error) {
+        // The repetition has failed as well, and the store works for other edits: the user decides.
+        let isUnapplied = settlement.keepsConflict || settlement.isRenewal
+        settlement = .park(settlement.flight, error, isRefused: isUnapplied)
       }
     }
+  }
+
+  /// Sends a deletion again that could not give way. After the last attempt the user decides.
+  private func sendingAgain(_ settlement: ForwardSettlement, after error: any Error) -> ForwardSettlement {
+    let flight = settlement.flight
+    let attempt = flight.content.attempt
+    guard attempt < options.retry.attempts else { return .keepConflict(flight, settlement.restoredValues ?? [:]) }
+    let delay = ForwardDelay(after: error, attempt: attempt, from: outbox.options.now(), options)
+    return .again(flight, after: error, delay, counts: true)
+  }
+
+  /// Whether a settlement has failed again with an error that may concern its edit alone, and could park the edit.
+  private func hasFailedBefore(_ settlement: ForwardSettlement, _ error: any Error) -> Bool {
+    Self.mayConcernOneEdit(error) && refusedHeads.contains(settlement.flight.head) && !settlement.parks
   }
 
   /// Writes settlements in one transaction.
@@ -109,6 +150,7 @@ extension ForwardRunner {
     for (settlement, hadClaim) in zip(settlements, hadClaims) {
       let head = settlement.flight.head
       flights[head] = nil
+      refusedHeads.remove(head)
       updateBacklog(after: settlement, hadClaim: hadClaim)
       if let values = settlement.serverValues {
         serverValues[head] = values
@@ -139,6 +181,24 @@ extension ForwardRunner {
     if backlog.hasWaitingEntries { hasMore = true }
   }
 
+  /// Whether another edit's result may be written although this result is not: the error is no failure of the store
+  /// that a repetition or a person can end. A full disk, for example, parks no edit that the server has accepted.
+  private static func mayConcernOneEdit(_ error: any Error) -> Bool {
+    guard let error = error as? CoherenceError else { return false }
+    return !error.isRetryable && error.outcome == .notApplied && !storeFailureCodes.contains(error.code)
+  }
+
+  private static let storeFailureCodes: Set<ErrorCode> = [
+    .storeFull, .inputOutput, .storeReadOnly, .storeInaccessible, .storeDetached, .noStore, .contextWithoutStore,
+    .storeCorrupt, .notADatabase, .incompatibleModel, .schemaChanged, .serverUnreachable, .authenticationFailed,
+    .tooManyConnections, .connectionLost, .storeBusy, .timedOut, .cancelled,
+  ]
+
+  /// Whether a deletion cannot give way yet, because a process sends the insert of a new record with its key.
+  private static func isSuccessorSent(_ error: any Error, _ settlement: ForwardSettlement) -> Bool {
+    settlement.restoredValues != nil && ErrorCode.illegalState ~= error
+  }
+
   /// Whether the store refuses a value of the server, so that a repetition is useless.
   private static func isRefusal(_ error: any Error) -> Bool {
     guard let error = error as? CoherenceError, !error.isRetryable else { return false }
@@ -158,16 +218,24 @@ extension ForwardSettlement {
   /// Whether the entries are deleted, because the server has applied the edit or the server's values win.
   fileprivate var removesEntries: Bool { if case .remove = consequence { true } else { false } }
 
+  /// The server's values with which a deleted record is inserted again; `nil` if no record is.
+  fileprivate var restoredValues: [String: AttributeValue]? {
+    if case .restore(let values) = consequence { values } else { nil }
+  }
+
   /// Whether the server's values become a conflict for the user.
   fileprivate var keepsConflict: Bool { if case .keepConflict = consequence { true } else { false } }
 
   /// Whether the edit is sent again after a conflict.
   fileprivate var isRenewal: Bool { if case .renew = consequence { true } else { false } }
 
+  /// Whether the first entry is parked without further changes.
+  fileprivate var parks: Bool { if case .park = consequence { true } else { false } }
+
   /// Whether no further attempt follows without the user.
   fileprivate var endsEdit: Bool {
     switch consequence {
-    case .remove, .park, .keepConflict: true
+    case .remove, .restore, .park, .keepConflict: true
     case .again, .renew, .release: false
     }
   }

@@ -32,7 +32,7 @@ extension ForwardRunner {
         guard forwarding.reached(.sent, flight) else { return messages.crash() }
         forwarding.send(.sending(flight.request))
       }
-      let results = await call.run(in: coordinator)
+      let results = await HandlerCall.run(by: messages) { await call.run(in: coordinator) }
       for flight in call.flights {
         guard forwarding.reached(.answered, flight) else { return messages.crash() }
       }

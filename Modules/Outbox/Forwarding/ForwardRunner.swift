@@ -28,6 +28,8 @@ actor ForwardRunner {
   var waitingCalls: [ForwardCall] = []
   /// The results to be written to the store.
   var outcomes: [ForwardOutcome] = []
+  /// The claimed entries of the edits whose results the store has refused, until the edits are settled.
+  var refusedHeads: Set<ManagedObjectID> = []
   /// The server's values for edits sent again after a conflict, by the claimed entry.
   var serverValues: [ManagedObjectID: [String: AttributeValue]] = [:]
   /// Whether the next turn searches without a message, because more entries may be ready.
@@ -78,6 +80,7 @@ actor ForwardRunner {
     forwarding.ended(messages)
     messages.close()
     forwarding.send(.stopped)
+    forwarding.startNext(after: messages)
   }
 
   // MARK: Turns
@@ -204,7 +207,7 @@ actor ForwardRunner {
     dueTimer = nil
     guard let nextDue = backlog.nextDue else { return }
     let now = outbox.options.now
-    let delay = min(.seconds(max(0, nextDue.timeIntervalSince(now()))), options.longestDelay)
+    let delay = min(.seconds(max(0, nextDue.timeIntervalSince(now()))), options.longestLease)
     dueTimer = Task.detached { [clock = options.clock, messages] in
       var remaining = delay
       repeat {

@@ -80,8 +80,10 @@ struct ForwardSearch: Sendable {
       selection.backlog.claim(claimed)
     } else if found.isComplete {
       selection.backlog = remainder(of: found, besides: claimed, at: now)
-      // Retried edits may follow a probe.
-      let isFull = !plan.leftOut.isEmpty || found.steps.count == limit || admission == .probe && !found.steps.isEmpty
+      // Retried edits may follow a probe. Records that are left to another program counted against the limit.
+      let isFull =
+        !plan.leftOut.isEmpty || !found.steps.isEmpty && found.steps.count + found.left.count >= limit
+        || admission == .probe && !found.steps.isEmpty
       if isFull, selection.backlog.hasWaitingEntries { selection.hasMore = true }
     }
     return selection
@@ -89,7 +91,8 @@ struct ForwardSearch: Sendable {
 
   private func readEntries(at now: Date, in context: ManagedObjectContext) throws -> OutboxSelection {
     try outbox.selection(
-      in: context, at: now, limit: limit, maximumDelay: options.longestDelay, onlyRetried: admission == .retries
+      in: context, at: now, limit: limit, maximumDelay: options.longestDelay, maximumLease: options.longestLease,
+      onlyRetried: admission == .retries
     ) { node in
       guard node.claimant == claimant else { return .untilLeaseEnds }
       // A claim without an edit: the store has applied it although its save reported a failure.
@@ -141,8 +144,7 @@ struct ForwardSearch: Sendable {
 
   /// The entries that a complete search leaves.
   private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardBacklog {
-    var backlog = ForwardBacklog(
-      of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, maximumDelay: options.longestDelay)
+    var backlog = ForwardBacklog(of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, options)
     // A read-only store may have logged changes without entries, and a save that cannot be read has none.
     if outbox.hasReadOnlyStores || !found.unreadable.isEmpty { backlog.counts = nil }
     return backlog

@@ -6,8 +6,11 @@ import Foundation
 struct ForwardSettlement: Sendable {
   /// The effect on the entries of the edit.
   enum Consequence: Sendable {
-    /// The entries are deleted, and the server's values are written to the record.
-    case remove([String: AttributeValue])
+    /// The entries are deleted, and the server's values are written to the record. So are the restored bases of a
+    /// discarded edit, for properties without a value of the server.
+    case remove([String: AttributeValue], restoring: [String: OutboxValue] = [:])
+    /// The deletion gives way: the record is inserted again with the server's values, and the entries are deleted.
+    case restore([String: AttributeValue])
     /// Another attempt follows at a date. `counts` says whether the failed attempt counts for the policy; the first
     /// attempt of an edit always counts.
     case again(Date, error: String, counts: Bool)
@@ -66,13 +69,18 @@ struct ForwardSettlement: Sendable {
   }
 
   private init(conflict values: [String: AttributeValue], _ flight: ForwardFlight, _ options: ForwardOptions) {
+    if Self.isApplied(flight, values) {
+      self.init(flight, .remove(values), .accepted(flight.request)) { $0.accepted += 1 }
+      return
+    }
     var resolution =
       Self.isUnopposedDeletion(flight, values) ? .sendAgain : options.conflictPolicy.resolve(flight.request, values)
     // The number of attempts is limited even if the server reports the conflict each time.
     if resolution == .sendAgain, flight.content.attempt >= options.retry.attempts { resolution = .park }
     let consequence: Consequence =
       switch resolution {
-      case .acceptServer: .remove(values)
+      case .acceptServer where flight.step.kind == .delete: .restore(values)
+      case .acceptServer: .remove(values, restoring: Self.bases(of: flight.step, without: values))
       case .sendAgain: .renew
       case .park: .keepConflict(values, error: Self.conflictError(flight).logText)
       }
@@ -84,6 +92,28 @@ struct ForwardSettlement: Sendable {
       if isParked { statistics.parked += 1 }
     }
     if resolution == .sendAgain { serverValues = values }
+  }
+
+  /// The bases of an update's properties that a reply does not report. The base is the last value that the server is
+  /// known to have had. Members of to-many relationships have no base.
+  private static func bases(
+    of step: OutboxStep, without reported: [String: AttributeValue]
+  ) -> [String: OutboxValue] {
+    guard step.kind == .update else { return [:] }
+    let unreported = step.changes.filter { $0.isKnown && reported[$0.name] == nil }
+    return Dictionary(unreported.compactMap { change in change.base.map { (change.name, $0) } }) { first, _ in first }
+  }
+
+  /// Whether the server's record has every value of a refused update: nothing is left to be decided or sent. A server
+  /// without idempotency keys refuses the repetition of an update whose reply was lost, because the update itself has
+  /// changed the record. No reply has relationships.
+  private static func isApplied(_ flight: ForwardFlight, _ values: [String: AttributeValue]) -> Bool {
+    let step = flight.step
+    guard step.kind == .update, step.members.isEmpty, !step.changes.isEmpty else { return false }
+    return step.changes.allSatisfy { change in
+      guard let value = change.value?.attributeValue else { return false }
+      return values[change.name] == value
+    }
   }
 
   /// Whether the server has refused a deletion, although its record differs from the deleted one only in values that
@@ -116,13 +146,25 @@ struct ForwardSettlement: Sendable {
     ) { $0.parked += 1 }
   }
 
-  private static func again(
+  /// Sends an edit again after a delay.
+  static func again(
     _ flight: ForwardFlight, after error: any Error, _ delay: ForwardDelay, counts: Bool
   ) -> ForwardSettlement {
     ForwardSettlement(
       flight, .again(delay.end, error: error.logText, counts: counts),
       .willRetry(flight.request, error: error, delay: delay.duration)
     ) { $0.retried += 1 }
+  }
+
+  /// Leaves a conflict to the user, because the store has refused the record with the server's values.
+  static func keepConflict(_ flight: ForwardFlight, _ values: [String: AttributeValue]) -> ForwardSettlement {
+    ForwardSettlement(
+      flight, .keepConflict(values, error: conflictError(flight).logText),
+      .conflict(flight.request, serverValues: values, resolution: .park)
+    ) { statistics in
+      statistics.conflicts += 1
+      statistics.parked += 1
+    }
   }
 
   private static func conflictError(_ flight: ForwardFlight) -> CoherenceError {

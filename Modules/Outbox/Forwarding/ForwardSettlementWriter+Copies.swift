@@ -21,7 +21,8 @@ extension ForwardSettlementWriter {
     }
   }
 
-  /// Returns the copies of a record without edits of the user.
+  /// Returns the copies of a record without edits of the user. A key is unique in its store: a record of another store
+  /// with the same key is no copy.
   ///
   /// - Parameters:
   ///   - entity: The record's own entity. A record of another entity with the same key is no copy.
@@ -38,7 +39,7 @@ extension ForwardSettlementWriter {
         .comparison(.path(PropertyPath(names: [name])), .equal, .value(value))
       })
     return try context.fetch(request).filter { copy in
-      guard copy.objectID != id else { return false }
+      guard copy.objectID != id, copy.objectID.storeIdentifier == id.storeIdentifier else { return false }
       let edits = try outbox.entries(ofKeys: [copy.objectID.key], root: root, in: context)
       return edits[copy.objectID.key]?.contains { $0.recordID == copy.objectID } != true
     }

@@ -18,14 +18,18 @@ struct ForwardSettlementWriter: Sendable {
     let flight = settlement.flight
     guard let record = entries.heads[flight.head], Int(record.attempts) == flight.content.attempt else { return false }
     switch settlement.consequence {
-    case .remove(let values):
+    case .remove(var values, let bases):
       var confirmation = Confirmation(of: flight.step)
-      if !values.isEmpty, let id = flight.step.head.recordID {
+      if !values.isEmpty || !bases.isEmpty, let id = flight.step.head.recordID {
+        values.merge(try restorable(bases, of: flight, id, in: context)) { reported, _ in reported }
         let former = try apply(values, of: flight, id, entries, in: context)
         if flight.step.kind == .update { for (name, value) in former { confirmation?.add(value, name) } }
       }
       if let confirmation { confirmations.append(confirmation) }
       try outbox.acknowledge(flight.step, in: context)
+    case .restore(let values):
+      release(record, .pending, error: nil)
+      try restore(values, of: flight, in: context)
     case .again(let date, let error, let counts):
       release(record, .pending, error: error)
       record.nextAttempt = date
@@ -84,6 +88,19 @@ struct ForwardSettlementWriter: Sendable {
       over: id, serverValues: values, keys: Set(flight.step.identity.keys), in: context, now: outbox.options.now)
   }
 
+  /// Inserts a deleted record again with the server's values, and deletes its entries, as for a user who resolves the
+  /// conflict in favor of the server.
+  private func restore(
+    _ values: [String: AttributeValue], of flight: ForwardFlight, in context: ManagedObjectContext
+  ) throws {
+    // A record that the store does not hold any more cannot be inserted.
+    guard let id = flight.step.head.recordID else { return try outbox.acknowledge(flight.step, in: context) }
+    let resolver = try ConflictResolver(
+      ofDeletionOf: id, entityName: flight.step.head.entityName, values, in: context, forwarding: outbox.entityNames,
+      outbox.options)
+    try resolver?.resolve(.server)
+  }
+
   /// Writes the key of the server's record to a new record in conflict with it.
   private func applyKeys(
     _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID,
@@ -128,6 +145,19 @@ struct ForwardSettlementWriter: Sendable {
       return [:]
     }
     return try write(values.filter { names.contains($0.key) }, to: object)
+  }
+
+  /// The bases of a discarded edit to which the record can return. A target that was deleted or has got another partner
+  /// since is left out, and so is a key that the server has replaced since.
+  private func restorable(
+    _ bases: [String: OutboxValue], of flight: ForwardFlight, _ id: ManagedObjectID, in context: ManagedObjectContext
+  ) throws -> [String: AttributeValue] {
+    guard !bases.isEmpty, let store = id.storeIdentifier.flatMap({ outbox.coordinator.persistentStore(with: $0) })
+    else { return [:] }
+    let values = bases.compactMapValues { $0.attributeValue(in: store) }
+    return try context.restorable(
+      values.filter { name, value in flight.step.identity[name].map { $0 == value } ?? true }, of: id,
+      entity(of: flight, id))
   }
 
   /// Writes values to a record.

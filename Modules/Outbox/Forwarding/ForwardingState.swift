@@ -12,6 +12,8 @@ final class ForwardingState: Sendable {
     var statistics = ForwardStatistics()
     var isPaused = false
     var runner: Runner?
+    /// Makes the forwarder of a start that came during a stop, after the end of the stop; `nil` without such a start.
+    var nextStart: (@Sendable () -> Runner)?
     var steps: (any ForwardingSteps)?
   }
 
@@ -92,17 +94,62 @@ final class ForwardingState: Sendable {
 
   // MARK: Running
 
-  /// Starts a forwarder, unless a forwarder is running.
-  func start(_ make: () -> Runner) {
-    state.withLock { state in
-      if state.runner == nil { state.runner = make() }
-    }
+  /// Whether a start waits for the end of a stop.
+  var hasNextStart: Bool { state.withLock { $0.nextStart != nil } }
+
+  /// The forwarder, after the end of a stop for which a start waits; `nil` without a forwarder.
+  func startedRunner() async -> Runner? {
+    while hasNextStart, let stopping = runner { await stopping.loop.value }
+    return runner
   }
 
-  /// Releases a forwarder after the end of its loop.
+  /// Starts a forwarder, unless a forwarder is running. During a stop, the forwarder starts at the end of the stop.
+  func start(_ make: @escaping @Sendable () -> Runner) {
+    let former = state.withLock { state -> (@Sendable () -> Runner)? in
+      let former = state.nextStart
+      if let runner = state.runner {
+        if runner.messages.mode != .running { state.nextStart = make }
+      } else {
+        state.nextStart = nil
+        state.runner = make()
+      }
+      return former
+    }
+    // Released after the lock: the closure may have the last reference to the outbox.
+    withExtendedLifetime(former) {}
+  }
+
+  /// Starts the forwarder of a start that came during the stop of a forwarder.
+  ///
+  /// - Parameter messages: The messages of the stopped forwarder.
+  func startNext(after messages: ForwardMessages) {
+    let former = state.withLock { state -> (@Sendable () -> Runner)? in
+      let next = state.nextStart
+      state.nextStart = nil
+      if let runner = state.runner, runner.messages !== messages { return next }
+      state.runner = next?()
+      return next
+    }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Ends a start that waits for the end of a stop.
+  ///
+  /// - Returns: The forwarder, for the caller to stop; `nil` without a forwarder.
+  func takeRunnerToStop() -> Runner? {
+    let (runner, former) = state.withLock { state -> (Runner?, (@Sendable () -> Runner)?) in
+      let former = state.nextStart
+      state.nextStart = nil
+      return (state.runner, former)
+    }
+    withExtendedLifetime(former) {}
+    return runner
+  }
+
+  /// Releases a forwarder after the end of its loop, unless ``startNext(after:)`` is to replace it.
   func ended(_ messages: ForwardMessages) {
     state.withLock { state in
-      if state.runner?.messages === messages { state.runner = nil }
+      if state.runner?.messages === messages, state.nextStart == nil { state.runner = nil }
       state.statistics.inFlight = 0
     }
   }

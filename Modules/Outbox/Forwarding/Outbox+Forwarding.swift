@@ -63,7 +63,7 @@ extension Outbox {
 
 extension Outbox {
   /// Starts to send the entries of the outbox: the entries of earlier processes, and new entries after each save. Does
-  /// nothing while the outbox is started.
+  /// nothing while the outbox is started. A start during a stop takes effect at the end of the stop.
   ///
   /// Each edit is sent at least once: after the earlier edits of its record, after the inserts of the records to which
   /// it refers, and before the deletes of the records to which its record referred. Several processes may forward the
@@ -82,14 +82,17 @@ extension Outbox {
     }
   }
 
-  /// Stops sending, and returns after the end of all handler calls. Does nothing while the outbox is stopped.
+  /// Stops sending, and returns after the end of all handler calls. Does nothing while the outbox is stopped. Also ends
+  /// a start that waits for the end of an earlier stop. A call by a handler, or by a task that a handler has made,
+  /// returns at once: the outbox stops after the end of the handler.
   ///
   /// - Parameter mode: The treatment of the running handler calls. `.drain` waits for their results and writes them to
   ///   the store. `.cancel` cancels their tasks; the next start sends an edit without a decision again, with the same
   ///   idempotency key.
   public func stop(_ mode: StopMode = .drain) async {
-    guard let runner = forwarding.runner else { return }
+    guard let runner = forwarding.takeRunnerToStop() else { return }
     runner.messages.stop(mode)
+    if HandlerCall.isRunning(by: runner.messages) { return }
     await runner.loop.value
   }
 
@@ -126,11 +129,18 @@ extension Outbox {
   ///   the edit of a crashed process.
   /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
   ///   for such entries, and during a pause or while the server is unavailable all unsent entries.
-  /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call; `CancellationError`
-  ///   as soon as the task is cancelled, while the outbox continues to send.
+  /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call;
+  ///   ``ErrorCode/deadlock`` in a handler of the outbox, for whose end the call would wait; `CancellationError` as
+  ///   soon as the task is cancelled, while the outbox continues to send.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {
-    guard let runner = forwarding.runner else { throw Self.notStarted }
+    if let runner = forwarding.runner, HandlerCall.isRunning(by: runner.messages) {
+      throw CoherenceError(
+        .deadlock,
+        "A handler of the outbox cannot wait for a flush, which waits for the end of the handler; call `flush` after "
+          + "the handler has returned, or in a detached task.")
+    }
+    guard let runner = await forwarding.startedRunner() else { throw Self.notStarted }
     if let left = try await runner.messages.flush(waitsForOthers: waitsForOthers) { return left }
     return try await counts().total
   }

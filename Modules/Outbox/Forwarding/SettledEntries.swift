@@ -41,7 +41,9 @@ struct SettledEntries {
     let entities = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName ?? [:]
     var identities: [EntityDescription: [[String: AttributeValue]]] = [:]
     for settlement in settlements {
-      guard case .remove(let values) = settlement.consequence, let id = settlement.recordWithNewValues else { continue }
+      guard case .remove(let values, _) = settlement.consequence, let id = settlement.recordWithNewValues else {
+        continue
+      }
       let step = settlement.flight.step
       let identity = step.identity(assigning: values)
       // A record without a complete key has no copy.
@@ -76,7 +78,7 @@ extension OutboxStep {
 extension ForwardSettlement {
   /// The record to which values of the server are written.
   fileprivate var recordWithNewValues: ManagedObjectID? {
-    guard case .remove(let values) = consequence, !values.isEmpty else { return nil }
+    guard case .remove(let values, let bases) = consequence, !values.isEmpty || !bases.isEmpty else { return nil }
     return flight.step.head.recordID
   }
 }

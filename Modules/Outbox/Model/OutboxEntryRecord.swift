@@ -203,4 +203,14 @@ extension OutboxEntryRecord {
     get { self[Properties.table.claimant] }
     set { self[Properties.table.claimant] = newValue }
   }
+
+  /// The longest time until the end of a lease, in seconds: a day, and an hour for the clocks of several machines. A
+  /// later end was written before the clock was set back.
+  private static let longestLease: TimeInterval = 90_000
+
+  /// Whether a forwarder may send the entry at a date, by the lease of its claim.
+  func isBeingSent(at date: Date) -> Bool {
+    guard state == .sending, let lease else { return false }
+    return lease > date && lease <= date.addingTimeInterval(Self.longestLease)
+  }
 }

@@ -177,7 +177,7 @@ extension Outbox {
 
   /// - Throws: ``ErrorCode/illegalState`` while a process sends the entry.
   private func checkIsIdle(_ record: OutboxEntryRecord) throws(CoherenceError) {
-    guard record.state == .sending, let lease = record.lease, lease > options.now() else { return }
+    guard record.isBeingSent(at: options.now()) else { return }
     throw CoherenceError(
       .illegalState,
       "A process sends the entry of '\(record.entityName)' now; try again after the process has finished.",

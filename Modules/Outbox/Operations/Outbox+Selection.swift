@@ -17,18 +17,21 @@ extension Outbox {
   /// - Parameters:
   ///   - date: The present time.
   ///   - limit: The greatest number of requests.
-  ///   - maximumDelay: The longest time for which a forwarder postpones an attempt or claims an entry. A date further
-  ///     in the future means that the clock was set back, and is ignored.
+  ///   - maximumDelay: The longest time for which a forwarder postpones an attempt. A date further in the future means
+  ///     that the clock was set back, and is ignored.
+  ///   - maximumLease: The longest time for which a forwarder claims an entry, likewise.
   ///   - onlyRetried: Whether only the records are selected whose first entries the user has retried since their last
   ///     attempts.
   ///   - validity: Returns the validity of a claim. Called for claimed entries.
   func selection(
     in context: ManagedObjectContext, at date: Date, limit: Int, maximumDelay: Duration? = nil,
-    onlyRetried: Bool = false, validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
+    maximumLease: Duration? = nil, onlyRetried: Bool = false,
+    validity: (OutboxNode) -> ClaimValidity = { _ in .untilLeaseEnds }
   ) throws -> OutboxSelection {
     guard limit > 0 else { return OutboxSelection() }
     let unread = try UnreadLog(in: context, except: readOnlyStores)
     var reader = NodeReader(in: context, before: unread)
+    var left: Set<StoredRecord> = []
     var size = 1024
     while true {
       try reader.read(size)
@@ -37,14 +40,14 @@ extension Outbox {
       // Some of the records may wait for an insert after an unreadable save, and must not hide the others.
       let wantsAll = onlyRetried || !unread.unreadable.isEmpty
       let wantedCount = wantsAll ? Int.max : OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count)
-      let ready = candidates(wantedCount, of: reader, at: date, maximumDelay)
+      let ready = candidates(wantedCount, of: reader, without: left, at: date, maximumDelay, maximumLease)
         .filter { !unread.changes($0.ready.record) }
       let admitted = onlyRetried ? ready.filter(\.ready.isRetried) : ready
       if admitted.count >= limit || reader.isAtEnd {
         var surplus = OutboxSurplus(admitted, through: reader.knownEnd)
         var (selection, cancelled) = try take(limit, from: &surplus, of: reader, before: unread, in: context)
         let isChanged = try remove(cancelled, in: context)
-        if !selection.steps.isEmpty || reader.isAtEnd && !isChanged {
+        if !selection.steps.isEmpty || reader.isAtEnd && !isChanged && selection.left.isEmpty {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
           selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
           selection.isComplete = reader.isAtEnd && unread.isEmpty
@@ -53,7 +56,9 @@ extension Outbox {
           selection.surplus = surplus
           return selection
         }
-        // Entries without an effect counted against the limit, so that the search begins again without them.
+        // Left records and entries without an effect counted against the limit, so that the search continues without
+        // the records, and begins again without the entries.
+        left.formUnion(selection.left)
         if isChanged { (reader, size) = (NodeReader(in: context, before: unread), 512) }
       }
       // The size doubles, so that all graphs together cost at most twice as much as the last graph.
@@ -65,7 +70,7 @@ extension Outbox {
   /// no sendable record any more, so that another search is due.
   ///
   /// The cost grows with the limit. Otherwise as
-  /// ``selection(in:at:limit:maximumDelay:onlyRetried:validity:)``.
+  /// ``selection(in:at:limit:maximumDelay:maximumLease:onlyRetried:validity:)``.
   func selection(
     from surplus: OutboxSurplus, in context: ManagedObjectContext, at date: Date, limit: Int
   ) throws -> OutboxSelection {
@@ -98,8 +103,11 @@ extension Outbox {
     _ limit: Int, from surplus: inout OutboxSurplus, of reader: NodeReader, before unread: UnreadLog,
     in context: ManagedObjectContext
   ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
+    var left: Set<StoredRecord> = []
     while true {
       var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, before: unread, in: context)
+      left.formUnion(selection.left)
+      selection.left = left
       if !reader.isAtEnd || !unread.unreadable.isEmpty {
         try removeStepsBeforeInserts(from: &selection.steps, ignoring: reader.records, in: context)
       }
@@ -112,30 +120,42 @@ extension Outbox {
 
   /// The sendable records of all stores.
   ///
-  /// - Parameter count: The greatest number of records of each store.
+  /// - Parameters:
+  ///   - count: The greatest number of records of each store.
+  ///   - left: The records whose requests are left to another program.
   private func candidates(
-    _ count: Int, of reader: NodeReader, at date: Date, _ maximumDelay: Duration?
+    _ count: Int, of reader: NodeReader, without left: Set<StoredRecord>, at date: Date, _ maximumDelay: Duration?,
+    _ maximumLease: Duration?
   ) -> [OutboxSurplus.Candidate] {
     reader.completeNodes.flatMap { store, nodes in
       let graph = CausalGraph(nodes)
-      let left = recordsOfLaterModel(nodes, store)
-      return graph.ready(at: date, limit: count, longestWait: maximumDelay, without: left).map {
-        OutboxSurplus.Candidate(store: store, ready: $0)
-      }
+      let excluded = unknownRecords(nodes).union(left.lazy.filter { $0.store == store }.map(\.record))
+      let ready = graph.ready(
+        at: date, limit: count, longestWait: maximumDelay, longestLease: maximumLease, without: excluded)
+      return ready.map { OutboxSurplus.Candidate(store: store, ready: $0) }
     }
   }
 
-  /// The records of entities that the model does not have, if a program with a later model has opened the store. The
-  /// entries of these records are left to the later program. Without a later model no program can send such entries, so
-  /// that they are parked.
+  /// The records of entities that the model does not have. Their entries wait for a program that has the entities: a
+  /// later program has added them, or an earlier program has saved them before the model removed them.
   ///
-  /// A subentity may be unknown in a known hierarchy: the later program has added it while this program was running.
-  private func recordsOfLaterModel(_ nodes: [OutboxNode], _ identifier: StoreIdentifier) -> Set<OutboxRecord> {
-    let unknown = Set(nodes.lazy.filter { !$0.isEntityKnown }.map(\.record))
-    guard !unknown.isEmpty, let store = coordinator.persistentStore(with: identifier),
-      let metadata = try? store.metadata()
-    else { return [] }
-    return metadata.age(ofModelWith: store.environment.modelRecord.versionHashes) == .older ? unknown : []
+  /// The models that have opened a store do not tell these two cases apart. An earlier program that attaches the store
+  /// for the first time has the last model of the store, as a later program without the entity.
+  private func unknownRecords(_ nodes: [OutboxNode]) -> Set<OutboxRecord> {
+    Set(nodes.lazy.filter { !$0.isEntityKnown }.map(\.record))
+  }
+
+  /// Whether edits with properties that the model does not have are left to another program. A handler that makes the
+  /// body of its request from its own properties would lose the values of the others.
+  ///
+  /// An edit waits while a later model has opened the store, and while the last program that opened the store has
+  /// another model. Otherwise the model itself has removed the properties, and the edit is sent.
+  private func leavesUnknownProperties(in identifier: StoreIdentifier) -> Bool {
+    guard let store = coordinator.persistentStore(with: identifier), let metadata = try? store.metadata() else {
+      return false
+    }
+    let hashes = store.environment.modelRecord.versionHashes
+    return metadata.versionHashes != hashes || metadata.age(ofModelWith: hashes) == .older
   }
 
   /// The next request of each ready record in the order of the first entries, and the entries without an effect.
@@ -152,20 +172,49 @@ extension Outbox {
     var cancelled: [OutboxEntry] = []
     for (store, group) in Dictionary(grouping: candidates, by: \.store) {
       let entries = try entries(of: group.map(\.ready.record), store: store, &selection.objects, in: context)
+      // Read at the first edit with an unknown property.
+      var leavesUnknown: Bool?
       for ready in group.map(\.ready) {
         let knownEntries = (entries[ready.record] ?? []).prefix {
           $0.transaction <= end && unread.isBeforeUnreadable($0.transaction, in: store)
         }
-        let plan = OutboxPlan(entries: Array(knownEntries))
-        cancelled += plan.cancelled
+        let (plan, undone) = try plan(Array(knownEntries), in: context)
+        cancelled += undone + plan.cancelled
         // A parked first step blocks the record until the user decides.
         guard var step = plan.steps.first, step.head.state != .parked else { continue }
+        if step.hasUnknownProperties {
+          let isLeft = leavesUnknown ?? leavesUnknownProperties(in: store)
+          leavesUnknown = isLeft
+          if isLeft {
+            selection.left.insert(StoredRecord(store: store, record: ready.record))
+            continue
+          }
+        }
         step.deferredReferences = ready.deferred.intersection(step.newReferences)
         selection.steps.append(step)
       }
     }
     selection.steps.sort { $0.head.cursor < $1.head.cursor }
     return (selection, cancelled)
+  }
+
+  /// The plan of the entries of one record, and the entries before it whose request would have no change to send. Reads
+  /// the values over 32 KB of updates that may have restored them.
+  private func plan(
+    _ entries: [OutboxEntry], in context: ManagedObjectContext
+  ) throws -> (plan: OutboxPlan, undone: [OutboxEntry]) {
+    var entries = entries
+    var undone: [OutboxEntry] = []
+    while true {
+      let plan = OutboxPlan(entries: entries)
+      guard let step = plan.steps.first, step.mayBeEmptyUpdate else { return (plan, undone) }
+      let loaded = try loaded(step, in: context)
+      // The plan leaves out an update without changes, which is known here alone for omitted values.
+      guard OutboxPlan(entries: loaded.entries).steps.isEmpty else { return (plan, undone) }
+      let ids = Set(step.entries.map(\.id))
+      entries.removeAll { ids.contains($0.id) }
+      undone += step.entries
+    }
   }
 
   /// Removes the requests that refer to a record whose insert is stored behind the read entries. A clock set back
@@ -223,7 +272,7 @@ extension Outbox {
     do {
       try context.save()
       return true
-    } catch ErrorCode.versionConflict {
+    } catch let error as CoherenceError where error.isVersionConflict {
       // Another process has deleted or changed the entries at the same time; the next search reads their new state.
       context.rollback()
       return false
@@ -231,8 +280,8 @@ extension Outbox {
   }
 
   /// Returns the request with its values over 32 KB, which
-  /// ``selection(in:at:limit:maximumDelay:onlyRetried:validity:)`` leaves out. Does not add the properties that the
-  /// request does not send.
+  /// ``selection(in:at:limit:maximumDelay:maximumLease:onlyRetried:validity:)`` leaves out. Does not add the properties
+  /// that the request does not send.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when an entry of the request no longer exists; errors of the store.
   func loaded(_ step: OutboxStep, in context: ManagedObjectContext) throws -> OutboxStep {
@@ -240,6 +289,13 @@ extension Outbox {
     let decoder = EntryDecoder(coordinator: coordinator)
     let entries = try step.entries.map { try decoder.entry(try record($0.id, in: context), includesContent: true) }
     return step.withValues(of: entries)
+  }
+}
+
+extension CoherenceError {
+  /// Whether a save of another writer refused the save, in its only store or in one of several stores.
+  fileprivate var isVersionConflict: Bool {
+    code == .versionConflict || code == .partialSave && (underlying as? CoherenceError)?.code == .versionConflict
   }
 }
 

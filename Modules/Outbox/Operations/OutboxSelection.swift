@@ -19,6 +19,9 @@ struct OutboxSelection {
   /// The records from which ``steps`` were made, and records without a step, because another process has claimed or
   /// sent them since the search. The caller puts the records of unsent requests back into ``surplus``.
   var candidates: [OutboxSurplus.Candidate] = []
+  /// The records among ``candidates``, and among earlier candidates without a request, whose requests are left to
+  /// another program.
+  var left: Set<StoredRecord> = []
   /// The sendable records beyond the wanted number, from which the next requests are made without another search.
   var surplus = OutboxSurplus()
 }

@@ -117,16 +117,18 @@ struct CausalGraph: Sendable {
   /// - Parameters:
   ///   - date: The present time.
   ///   - limit: The greatest number of records.
-  ///   - longestWait: The longest time for which a process postpones an attempt or claims an entry. A date further in
-  ///     the future means that the clock was set back, and is ignored.
+  ///   - longestWait: The longest time for which a process postpones an attempt. A date further in the future means
+  ///     that the clock was set back, and is ignored.
+  ///   - longestLease: The longest time for which a process claims an entry, likewise.
   ///   - excluded: The records that this program does not send.
   func ready(
-    at date: Date, limit: Int, longestWait: Duration? = nil, without excluded: Set<OutboxRecord> = []
+    at date: Date, limit: Int, longestWait: Duration? = nil, longestLease: Duration? = nil,
+    without excluded: Set<OutboxRecord> = []
   ) -> [Ready] {
     var result: [Ready] = []
     for record in order where excluded.isEmpty || !excluded.contains(record) {
       if result.count >= limit { break }
-      guard waiting(record, at: date, longestWait: longestWait) == nil else { continue }
+      guard waiting(record, at: date, longestWait: longestWait, longestLease: longestLease) == nil else { continue }
       let unsent = (predecessors[record] ?? []).filter { runs[$0]?.isUnsentInsert == true }
       let run = runs[record]!
       result.append(
@@ -138,17 +140,22 @@ struct CausalGraph: Sendable {
   }
 
   /// Returns the reason why a record cannot be sent; `nil` for a sendable record, and for a record without entries.
-  func waiting(_ record: OutboxRecord, at date: Date, longestWait: Duration? = nil) -> Waiting? {
+  func waiting(
+    _ record: OutboxRecord, at date: Date, longestWait: Duration? = nil, longestLease: Duration? = nil
+  ) -> Waiting? {
     guard let run = runs[record] else { return nil }
-    let latest = longestWait.map { date.addingTimeInterval($0 / .seconds(1)) } ?? .distantFuture
+    func latest(_ limit: Duration?) -> Date {
+      limit.map { date.addingTimeInterval($0 / .seconds(1)) } ?? .distantFuture
+    }
     // A record inserted and deleted without an attempt needs no request, so that its entries are deleted in every
     // state.
     if run.firstGroup.outcome == .nothing { return nil }
     switch run.head.facts.state {
     case .parked: return .parked
-    case .sending: if run.head.isClaimed(at: date, until: latest) { return .sending }
+    case .sending: if run.head.isClaimed(at: date, until: latest(longestLease)) { return .sending }
     case .pending:
-      if run.head.nextAttempt > date, run.head.nextAttempt <= latest { return .notDue(run.head.nextAttempt) }
+      let next = run.head.nextAttempt
+      if next > date, next <= latest(longestWait) { return .notDue(next) }
     }
     var awaited = predecessors[record] ?? []
     if let circle = circles[record], circle.first == record { awaited.subtract(circle.members) }

@@ -119,4 +119,7 @@ extension OutboxEntry {
     EntryGroup.Facts(
       kind: kind, state: state, isRejected: isRejected, sequence: sequence, groupEnd: groupEnd)
   }
+
+  /// Whether the entry is readable and certainly in no request yet.
+  var isUntried: Bool { isReadable && !facts.isAttempted && state == .pending }
 }

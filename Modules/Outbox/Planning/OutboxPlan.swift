@@ -23,9 +23,7 @@ struct OutboxPlan: Sendable {
       }
       let step = OutboxStep(groupEntries, outcome: group.outcome)
       // Only an update that no request has contained certainly has no effect on the server.
-      if step.isEmptyUpdate,
-        groupEntries.allSatisfy({ $0.isReadable && !$0.facts.isAttempted && $0.state == .pending })
-      {
+      if step.isEmptyUpdate, groupEntries.allSatisfy(\.isUntried) {
         cancelled += groupEntries
       } else {
         steps.append(step)

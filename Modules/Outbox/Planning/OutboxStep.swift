@@ -71,6 +71,19 @@ extension OutboxStep {
     return step
   }
 
+  /// Whether the request has new values of properties that the model does not have. A delete has no new values.
+  var hasUnknownProperties: Bool {
+    guard kind != .delete else { return false }
+    return changes.contains { !$0.isKnown } || members.contains { !$0.isKnown }
+  }
+
   /// Whether an update has no change to send, because its later entries undo the earlier ones.
   var isEmptyUpdate: Bool { kind == .update && changes.isEmpty && members.isEmpty }
+
+  /// Whether the omitted values decide whether an update has a change to send: its later entries have restored the
+  /// sizes of the omitted values, and no other change is left.
+  var mayBeEmptyUpdate: Bool {
+    kind == .update && entries.count > 1 && members.isEmpty && entries.allSatisfy(\.isUntried)
+      && changes.allSatisfy { $0.hasOmittedValue && $0.base == $0.value }
+  }
 }

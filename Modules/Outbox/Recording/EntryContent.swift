@@ -65,7 +65,7 @@ extension OutboxValue {
   }
 
   /// The number of bytes of a text or data; zero for any other value.
-  fileprivate var byteCount: Int {
+  var byteCount: Int {
     switch self {
     case .value(.string(let text)): text.utf8.count
     case .value(.data(let data)): data.count

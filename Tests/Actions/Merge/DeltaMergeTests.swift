@@ -71,6 +71,15 @@ struct DeltaMergeTests {
     #expect { try merge(DeltaPage(isComplete: true), stack) } throws: { ErrorCode.excessiveDeletion ~= $0 }
   }
 
+  @Test func `a complete page with a next page is refused, and deletes no record`() throws {
+    let stack = try MergeStack(.inMemory)
+    try stack.merge(artists(1, 2, 3), into: "Artist")
+    #expect { try merge(DeltaPage(records: artists(1, 4), hasMore: true, isComplete: true), stack) } throws: {
+      ErrorCode.invalidMergeOption ~= $0
+    }
+    #expect(try stack.names() == [1: "1", 2: "2", 3: "3"])
+  }
+
   @Test(arguments: [MergeKey(), MergeKey(1, 2), MergeKey(Int?.none)])
   func `a tombstone without a complete key is refused, and no record is merged`(key: MergeKey) throws {
     let stack = try MergeStack(.inMemory)

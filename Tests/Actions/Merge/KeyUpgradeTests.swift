@@ -27,6 +27,7 @@ struct KeyUpgradeTests {
           Attribute("name", .string)
           Relationship("owner", toOne: "Person", inverse: nil)
           Relationship("friends", toMany: "Person", inverse: nil)
+          Attribute("sitter", .weakReference(to: "Person"), optional: true)
         }
       }
       let container = Container(name: "People", managedObjectModel: model, storeLocation: directory.url)
@@ -103,6 +104,7 @@ struct KeyUpgradeTests {
       try pet.setValue("Rex", for: "name")
       try pet.setObject(older, for: "owner")
       try pet.setObjects(people, for: "friends")
+      try pet.setReferencedObject(older, for: "sitter")
       try context.save()
     }
     for _ in 0..<2 {
@@ -125,6 +127,7 @@ struct KeyUpgradeTests {
       let pet = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Pet")).first)
       #expect(try pet.object(for: "owner")?.value(for: "name", as: String.self) == "newer")
       #expect(try pet.objects(for: "friends").count == 4)
+      #expect(try pet.referencedObject(for: "sitter")?.value(for: "name", as: String.self) == "newer")
       try PeopleStore.insert("a@x", "other", into: context)
       #expect { try context.save() } throws: { ErrorCode.uniquenessViolated ~= $0 }
     }

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceStrategies
 import Foundation
 import Testing
 import TestSupport
@@ -172,6 +173,41 @@ struct MergeOnStoresTests {
         try stack.merge(records.shuffled(using: &random), into: "Artist").counts
           == MergeResult.with(unchanged: ids.count), "seed \(seed)")
     }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a merge with a filter on related records inserts beside a read-only store`(backend: Backend) throws {
+    let model = try MergeStack.library()
+    let (archive, stack) = (try MergeStack(backend, model), try MergeStack(backend, model))
+    try archive.merge([MergeRecord(["id": 7, "name": "archived"])], into: "Artist")
+    var readOnly = archive.configuration
+    readOnly.location = archive.store.url
+    readOnly.options[StoreOption.readOnly] = true
+    try stack.connect.attachPersistentStore(for: readOnly)
+    // Such a merge keeps other writers out from its first plan on.
+    let filter = try FetchPredicate(format: "mentor.name == 'Bob'")
+    let result = try stack.merge([MergeRecord(["id": 1, "name": "Ada"])], into: "Artist", within: filter)
+    #expect(result.counts == MergeResult.with(inserted: 1))
+    #expect(try stack.names() == [1: "Ada", 7: "archived"])
+    #expect(try archive.names() == [7: "archived"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a merge without saving is no write, so that the context keeps its pinned snapshot`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...1, "old"), into: "Artist")
+    let context = stack.connect.newActionContext()
+    try context.performAndWait { try context.pinSnapshot() }
+    try stack.merge(artists(1...1, "new"), into: "Artist")
+    func merge(saves: Bool) throws -> [String: Int] {
+      try context.merge(
+        records: artists(1...1, "old"), for: stack.entity("Artist"), options: MergeOptions(saves: saves)
+      ).counts
+    }
+    #expect(try merge(saves: false) == MergeResult.with(unchanged: 1))
+    #expect(try merge(saves: true) == MergeResult.with(updated: 1))
+    context.performAndWait { context.unpinSnapshot() }
+    #expect(try stack.names() == [1: "old 1"])
   }
 
   @Test(arguments: Backend.available)

@@ -9,6 +9,7 @@ import TestSupport
 struct MergeStack {
   let directory = TemporaryDirectory()
   let connect: TestConnect
+  let configuration: StoreConfiguration
   let store: any PersistentStore
 
   /// - Parameter allowsDuplicateKeys: Whether the store lacks the constraints of keys, like stores of earlier versions of the
@@ -20,6 +21,7 @@ struct MergeStack {
       name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url, logger: logger)
     var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
     configuration.options[StoreOption.allowsDuplicateKeys] = .bool(allowsDuplicateKeys)
+    self.configuration = configuration
     store = try connect.attachPersistentStore(for: configuration)
     try connect.start()
   }

@@ -214,6 +214,20 @@ struct PagedMergeTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a paged merge deletes a record to which only an earlier page's state of a record links`(
+    backend: Backend
+  ) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "old"), into: "Artist")
+    // The service has deleted artist 2 between the requests, and artist 1 has moved to the second page.
+    let content = [
+      [MergeRecord(["id": 1, "mentor": 2])], [MergeRecord(["id": 1, "mentor": Int?.none]), MergeRecord(["id": 3])],
+    ]
+    #expect(try await merge(pages(content), into: stack).deleted == 1)
+    #expect(try stack.names().keys.sorted() == [1, 3])
+  }
+
+  @Test(arguments: Backend.available)
   func `a paged merge fails rather than delete a record that a page links to`(
     backend: Backend
   ) async throws {

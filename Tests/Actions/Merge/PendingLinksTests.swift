@@ -90,6 +90,31 @@ struct PendingLinksTests {
   }
 
   @Test(arguments: Backend.available)
+  func `members whose own edits added or removed an owner stay so with this owner, and not with others`(
+    backend: Backend
+  ) throws {
+    let source = ScriptedEdits(["Genre"])
+    let stack = try MergeStack.pending(backend, source)
+    try stack.merge(["jazz", "rock", "soul"].map { MergeRecord(["name": $0]) }, into: "Genre")
+    // The server has "jazz" with the first album and "rock" with none; the user has edited both genres.
+    let albums = [1, 2].map { album($0, ["genres": .many(["rock"])]) }
+    try stack.merge(albums, into: "Album")
+    let genres = try ids("Genre", by: "name", stack, as: String.self)
+    let first = try #require(try ids("Album", by: "number", stack, as: Int64.self)[1])
+    source.add(
+      PendingEdit(
+        of: try #require(genres["jazz"]), .update, members: ["albums": PendingMembers(removed: [first])]),
+      PendingEdit(of: try #require(genres["rock"]), .update, members: ["albums": PendingMembers(added: [first])]))
+    let page = [1, 2].map { album($0, ["genres": .many(["jazz", "soul"])]) }
+    let result = try stack.merge(page, into: "Album")
+    #expect(result.counts == MergeResult.with(updated: 2) && result.keptEdits == 1)
+    #expect(try self.genres(of: 1, stack) == ["rock", "soul"])
+    #expect(try self.genres(of: 2, stack) == ["jazz", "soul"])
+    let again = try stack.merge(page, into: "Album")
+    #expect(again.counts == MergeResult.with(unchanged: 1, skipped: 1) && again.keptEdits == 1)
+  }
+
+  @Test(arguments: Backend.available)
   func `a list of the server neither takes back a moved member nor drops a new one`(backend: Backend) throws {
     let source = ScriptedEdits(["Album"])
     let stack = try MergeStack.pending(backend, source, names: [1: "one", 2: "two"])
@@ -105,6 +130,69 @@ struct PendingLinksTests {
     let result = try stack.merge(page, into: "Artist")
     #expect(result.counts == MergeResult.with(skipped: 2) && result.keptEdits == 2)
     #expect(try self.albums(stack) == before)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a new record of the server does not take a member that the user has moved`(backend: Backend) throws {
+    let source = ScriptedEdits(["Album"])
+    let stack = try MergeStack.pending(backend, source, names: [1: "one", 2: "two"])
+    // The server has moved the albums 1 and 2 to a new artist; the user has moved album 2 to the second artist.
+    try stack.merge([album(1, ["artist": .one(1)]), album(2, ["artist": .one(2)])], into: "Album")
+    let moved = try #require(try ids("Album", by: "number", stack, as: Int64.self)[2])
+    source.add(PendingEdit(of: moved, .update, changed: ["artist"]))
+    let page = [artist(3, albums: [1, 2])]
+    let result = try stack.merge(page, into: "Artist", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1) && result.keptEdits == 1)
+    #expect(try albums(stack) == [1: [], 2: [2], 3: [1]])
+    #expect(try stack.merge(page, into: "Artist", options: MergeOptions()).counts == MergeResult.with(skipped: 1))
+  }
+
+  /// Seats and their guests.
+  private static func seats() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Seat", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Attribute("name", .string, default: "")
+        Relationship("guest", toOne: "Guest", inverse: "seat")
+      }
+      Entity("Guest", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("seat", toOne: "Seat", inverse: "guest")
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a partner that the user has moved stays with the new partner`(backend: Backend) throws {
+    let source = ScriptedEdits(["Guest"])
+    let stack = try MergeStack(backend, Self.seats())
+    func seat(_ id: Int, _ guest: MergeLink, name: String = "") -> MergeRecord {
+      MergeRecord(["id": id, "name": name], links: ["guest": guest])
+    }
+    func guests() throws -> [Int64: Int64?] {
+      try stack.read { context in
+        Dictionary(
+          uniqueKeysWithValues: try stack.objects("Seat", context).map { object in
+            (
+              try object.value(for: "id", as: Int64.self),
+              try object.object(for: "guest")?.value(for: "id", as: Int64.self)
+            )
+          })
+      }
+    }
+    try stack.merge([MergeRecord(["id": 7])], into: "Guest")
+    // The server has the guest on the first seat; the user has moved the guest to the second one.
+    try stack.merge([seat(1, .none), seat(2, .one(7))], into: "Seat")
+    stack.connect.pendingEdits = source
+    let guest = try #require(try ids("Guest", by: "id", stack, as: Int64.self)[7])
+    source.add(PendingEdit(of: guest, .update, changed: ["seat"]))
+    let first = try stack.merge([seat(1, .one(7)), seat(2, .none)], into: "Seat", options: MergeOptions())
+    #expect(first.counts == MergeResult.with(skipped: 2) && first.keptEdits == 2)
+    #expect(try guests() == [1: nil, 2: 7])
+    let second = try stack.merge([seat(2, .none, name: "B"), seat(3, .one(7))], into: "Seat", options: MergeOptions())
+    #expect(second.counts == MergeResult.with(inserted: 1, updated: 1) && second.keptEdits == 2)
+    #expect(try guests() == [1: nil, 2: 7, 3: nil])
+    #expect(try stack.values(of: "Seat", "name", by: "id", as: (Int64, String).self)[2] == "B")
   }
 
   @Test(arguments: Backend.available)
@@ -138,5 +226,98 @@ struct PendingLinksTests {
     #expect(try stack.merge(page, into: "Album", options: options).pendingConflicts == 1)
     #expect(source.decisions.first?.conflicting == ["artist"])
     #expect(source.decisions.first?.serverValues?["artist"] == .reference(try stack.artistID(3)))
+  }
+
+  /// Projects and their tasks. Each task has a project, and may have a parent.
+  private static func projects() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Project", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("tasks", toMany: "Task", inverse: "project", deleteRule: .cascade)
+      }
+      Entity("Task", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("project", toOne: "Project", inverse: "tasks", optional: false)
+        Relationship("parent", toOne: "Task", inverse: "children")
+        Relationship("children", toMany: "Task", inverse: "parent")
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a link to a new record that a pending deletion keeps out is left out`(backend: Backend) throws {
+    let source = ScriptedEdits(["Project"])
+    let stack = try MergeStack(backend, Self.projects())
+    func task(_ id: Int, in project: MergeKey, under parent: MergeKey? = nil) -> MergeRecord {
+      let link = parent.map { MergeLink.one($0) } ?? MergeLink.none
+      return MergeRecord(["id": id], links: ["project": .one(project), "parent": link])
+    }
+    func parents() throws -> [Int64: Int64?] {
+      try stack.read { context in
+        Dictionary(
+          uniqueKeysWithValues: try stack.objects("Task", context).map { object in
+            (
+              try object.value(for: "id", as: Int64.self),
+              try object.object(for: "parent")?.value(for: "id", as: Int64.self)
+            )
+          })
+      }
+    }
+    try stack.merge([MergeRecord(["id": 1]), MergeRecord(["id": 2])], into: "Project")
+    try stack.merge([task(9, in: 2), task(1, in: 2, under: 9)], into: "Task")
+    stack.connect.pendingEdits = source
+    try stack.read { context in
+      for project in try stack.objects("Project", context) where try project.value(for: "id", as: Int64.self) == 1 {
+        source.add(PendingEdit(of: project.objectID, .delete, base: ["id": .int(1)]))
+        context.delete(project)
+      }
+      try context.save()
+    }
+    // The server has a new task in the deleted project, and links an old and a new task to it.
+    let page = [task(5, in: 1), task(1, in: 2, under: 5), task(6, in: 2, under: 5), task(9, in: 2)]
+    for _ in 0..<2 {
+      #expect(try stack.merge(page, into: "Task", options: MergeOptions()).keptEdits == 1)
+      #expect(try parents() == [1: 9, 6: nil, 9: nil])
+    }
+  }
+
+  /// Rooms and their messages. Each message has a room and a thread: the first message of the thread, or itself.
+  private static func rooms() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Room", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("messages", toMany: "Message", inverse: "room", deleteRule: .cascade)
+      }
+      Entity("Message", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("room", toOne: "Room", inverse: "messages", optional: false)
+        Relationship("thread", toOne: "Message", inverse: "replies", optional: false)
+        Relationship("replies", toMany: "Message", inverse: "thread", deleteRule: .cascade)
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a new record that needs a record kept out by a pending deletion is kept out too`(backend: Backend) throws {
+    let source = ScriptedEdits(["Room"])
+    let stack = try MergeStack(backend, Self.rooms())
+    func message(_ id: Int, in room: MergeKey, of thread: MergeKey) -> MergeRecord {
+      MergeRecord(["id": id], links: ["room": .one(room), "thread": .one(thread)])
+    }
+    try stack.merge([MergeRecord(["id": 1]), MergeRecord(["id": 2])], into: "Room")
+    stack.connect.pendingEdits = source
+    let deleted = try #require(try ids("Room", by: "id", stack, as: Int64.self)[1])
+    source.add(PendingEdit(of: deleted, .delete, base: ["id": .int(1)]))
+    try stack.read { context in
+      context.delete(try context.existingObject(with: deleted))
+      try context.save()
+    }
+    // The replies to a message in the deleted room are in the other room.
+    let page = [
+      message(7, in: 2, of: 6), message(6, in: 2, of: 5), message(5, in: 1, of: 5), message(8, in: 2, of: 8),
+    ]
+    let result = try stack.merge(page, into: "Message", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1, skipped: 3) && result.keptEdits == 3)
+    #expect(try ids("Message", by: "id", stack, as: Int64.self).keys.sorted() == [8])
   }
 }

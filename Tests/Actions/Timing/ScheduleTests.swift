@@ -94,7 +94,12 @@ struct ScheduleTests {
     ("0 0 * * 5-7/2", "2026-01-02T00:00:00Z"), ("0 0 29 2 *", "2028-02-29T00:00:00Z"),
     ("  0\t12 *  * *  ", "2026-01-01T12:00:00Z"), ("@hourly", "2026-01-01T01:00:00Z"),
     ("@daily", "2026-01-02T00:00:00Z"), ("@weekly", "2026-01-04T00:00:00Z"), ("@monthly", "2026-02-01T00:00:00Z"),
-    ("@Yearly", "2027-01-01T00:00:00Z"),
+    ("@Yearly", "2027-01-01T00:00:00Z"), ("@midnight", "2026-01-02T00:00:00Z"), ("@annually", "2027-01-01T00:00:00Z"),
+    ("0 0 2 jan *", "2026-01-02T00:00:00Z"), ("0 0 1 DEC *", "2026-12-01T00:00:00Z"),
+    ("0 0 * * sat", "2026-01-03T00:00:00Z"), ("0 0 * * sat-7", "2026-01-03T00:00:00Z"),
+    ("0 0 * * */7", "2026-01-04T00:00:00Z"), ("59 23 * * *", "2026-01-01T23:59:00Z"),
+    ("*/60 * * * *", "2026-01-01T01:00:00Z"), ("0 */24 * * *", "2026-01-02T00:00:00Z"),
+    ("0 0 30-31 * *", "2026-01-30T00:00:00Z"), ("0 0 1-31/31 11-12 *", "2026-11-01T00:00:00Z"),
   ])
   func `an expression is due at the first matching minute`(expression: String, date: String) throws {
     #expect(try dates(expression, after: "2026-01-01T00:00:00Z") == [date])
@@ -138,6 +143,20 @@ struct ScheduleTests {
     #expect { try Schedule.cron(expression) } throws: { error in
       ErrorCode.invalidSchedule ~= error && "\(error)".contains("at character \(position): ")
     }
+  }
+
+  @Test(arguments: [
+    ("60 * * * *", "the minute is a number from 0 to 59."),
+    ("* * 32 * *", "the day of the month is a number from 1 to 31."),
+    ("* * * 0 *", "the month is a number from 1 to 12, or a name such as 'feb'."),
+    ("* * * * 8", "the day of the week is a number from 0 to 7, or a name such as 'mon'."),
+    ("* */25 * * *", "the step of the hour is a number from 1 to 24."), ("* 7/2 * * *", "write '7-23/…' or '*/…'."),
+    ("* * *", "and the text has 3."),
+    ("@never", "one of @annually, @daily, @hourly, @midnight, @monthly, @weekly, @yearly."),
+  ])
+  func `the error of an invalid expression names the valid values`(expression: String, ending: String) throws {
+    let error = try #require(throws: CoherenceError.self) { try Schedule.cron(expression) }
+    #expect(error.message.hasSuffix(ending), "\(error.message)")
   }
 
   @Test func `a day that no month has is allowed beside a day of the week`() throws {

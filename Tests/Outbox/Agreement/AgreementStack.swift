@@ -176,7 +176,7 @@ struct AgreementStack {
     try context.performAndWait {
       for entry in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxEntry")) {
         try entry.setValue(state, for: "state")
-        try entry.setValue(state == .sending ? Date.distantFuture : nil, for: "lease")
+        try entry.setValue(state == .sending ? Date(timeIntervalSinceNow: 600) : nil, for: "lease")
         if state == .sending { try entry.setValue(try entry.value(for: "sequence", as: Int64.self), for: "groupEnd") }
       }
       try context.save()

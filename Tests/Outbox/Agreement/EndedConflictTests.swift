@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceOutbox
+import Foundation
 import TestSupport
 import Testing
 
@@ -101,6 +102,20 @@ struct EndedConflictTests {
       records: AgreementStack.page([1: "old"]), for: try stack.connect.managedObjectModel.entity(named: "Task"),
       options: MergeOptions(pendingEdits: .conflict))
     try await expectConflict(stack)
+  }
+
+  @Test(arguments: Backend.available)
+  func `after the clock was set back, a page ends a conflict that was found in the future`(backend: Backend)
+    async throws
+  {
+    let stack = try bothChanged(backend)
+    try stack.edit { context in
+      for conflict in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxConflict")) {
+        try conflict.setValue(Date(timeIntervalSinceNow: 86_400), for: "detected")
+      }
+    }
+    try stack.merge(AgreementStack.page([1: "old"]), .conflict)
+    try await expectEnd(stack, [.update("old", to: "edited")])
   }
 
   @Test(arguments: Backend.available)

@@ -93,6 +93,10 @@ struct ForwardOptionTests {
     #expect(!stack.outbox.isPaused)
   }
 
+  @Test func `a lease is a day long at most`() {
+    #expect(ForwardOptions(leaseDuration: .seconds(100_000)).leaseDuration == .seconds(86_400))
+  }
+
   @Test func `numbers below their minimum count as the minimum`() {
     let options = ForwardOptions(concurrency: 0, leaseDuration: .zero, lookahead: -1)
     #expect(options.concurrency == 1 && options.leaseDuration == .seconds(1) && options.lookahead == 0)

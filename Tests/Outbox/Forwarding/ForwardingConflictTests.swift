@@ -39,6 +39,71 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the policy acceptServer inserts a deleted record again with the server's values`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A", rank: 3)
+    try await stack.forwardAll()
+    try stack.delete("A")
+    await stack.server.script(.answer(.conflict(["rank": Int64(9)])))
+    #expect(try await stack.forwardAll(stack.options(conflictPolicy: .acceptServer)) == 0)
+    #expect(try stack.ids() == ["A": "s1"])
+    #expect(try rank(stack) == 9)
+    // The restored record is the server's, and no edit.
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.calls.map(\.kind) == [.insert, .delete])
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the policy acceptServer leaves a deletion to the user when the store refuses the server's values`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.delete("A")
+    await stack.server.script(.answer(.conflict(["title": nil])))
+    #expect(try await stack.forwardAll(stack.options(conflictPolicy: .acceptServer)) == 1)
+    #expect(try await stack.outbox.entries(state: .parked).map(\.kind) == [.delete])
+    #expect(try await stack.outbox.conflicts().map(\.kind) == [.deletedLocally])
+    #expect(try stack.ids().isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a deletion that gives way is sent again while the insert of a new record with its key is on its way`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.delete("A")
+    try stack.edit { context in
+      let note = try Note(context: context)
+      (note.id, note.title) = ("s1", "B")
+    }
+    // The results of a batch arrive together.
+    try stack.outbox.forward(Note.entityName) { [server = stack.server] handlers in
+      handlers.batch { requests in await server.receive(requests) }
+    }
+    let conflict = NoteServer.Fault.answer(.conflict(["rank": Int64(9)]))
+    await stack.server.script(conflict, .answer(.accepted), conflict)
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options(conflictPolicy: .acceptServer))
+    var (hasFailed, isIdle) = (false, false)
+    while !hasFailed, !isIdle, let event = await events.next() {
+      if case .failed = event { hasFailed = true }
+      if case .idle = event { isIdle = true }
+    }
+    await stack.outbox.stop(.cancel)
+    #expect(!hasFailed)
+    #expect(await stack.server.calls.map(\.kind) == [.insert, .delete, .insert, .delete])
+    #expect(try await stack.outbox.counts().total == 0)
+    #expect(try stack.ids() == ["B": "s1"])
+  }
+
+  @Test(arguments: Backend.available)
   func `the policy sendAgain bases the edit on the server's values, and sends the edit under another key`(
     _ backend: Backend
   ) async throws {
@@ -49,6 +114,23 @@ struct ForwardingConflictTests {
     #expect(calls[1].base["rank"] == .int(0) && calls[2].base["rank"] == .int(9))
     #expect(await stack.server.records["s1"]?.values["rank"] == .int(5))
     #expect(try rank(stack) == 5)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an update whose values the server's record has already is accepted, and in no conflict`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.rank = 5 }
+    // The reply is lost, and the server then refuses the update by its own new revision.
+    await stack.server.script(.loseAnswer, .answer(.conflict(["rank": Int64(5), "revision": Int64(2)])))
+    #expect(try await stack.forwardAll() == 0)
+    #expect(try await stack.outbox.conflictCount() == 0)
+    #expect(await stack.server.calls.map(\.kind) == [.insert, .update, .update])
+    #expect(try rank(stack) == 5)
+    #expect(try stack.read { try NoteStack.note("A", in: $0).revision } == 2)
   }
 
   @Test func `a custom policy decides about each conflict`() async throws {
@@ -157,8 +239,57 @@ struct ForwardingConflictTests {
     let conflict = try #require(try await stack.outbox.conflicts().first)
     #expect(conflict.properties.map(\.name) == ["rank"] && conflict.properties.map(\.server) == [nil])
     try await stack.outbox.resolve(conflict.id, keeping: .server)
+    #expect(try rank(stack) == 0)
     #expect(try await stack.forwardAll() == 0)
     #expect(await stack.server.calls.count == 2)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit that gives way without the server's values restores its bases`(
+    _ backend: Backend
+  ) async throws {
+    for resolves in [false, true] {
+      let stack = try NoteStack(backend)
+      try stack.insertFolders()
+      try await stack.forwardAll()
+      try stack.change("A") { $0.rank = 5 }
+      try stack.move(to: "G")
+      await stack.server.script(.answer(.conflict(["revision": Int64(2)])))
+      let policy: ForwardConflictPolicy = resolves ? .park : .acceptServer
+      #expect(try await stack.forwardAll(stack.options(conflictPolicy: policy)) == (resolves ? 2 : 0))
+      if resolves {
+        let conflict = try #require(try await stack.outbox.conflicts().first)
+        try await stack.outbox.resolve(conflict.id, keeping: .server)
+      }
+      let note = try stack.read { context in
+        let note = try NoteStack.note("A", in: context)
+        return [note.folder?.name, String(note.rank)]
+      }
+      #expect(note == ["F", "0"])
+      #expect(try await stack.outbox.counts().total == 0)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit after one that gives way without the server's values is based on the restored value`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.rank = 5 }
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    await stack.server.script(.answer(.conflict(["revision": Int64(2)])))
+    try stack.outbox.start(stack.options(conflictPolicy: .acceptServer))
+    await stack.server.untilCalled(2)
+    try stack.change("A") { $0.rank = 6 }
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let calls = await stack.server.calls
+    #expect(calls.map { $0.base["rank"] } == [nil, .int(0), .int(0)])
+    #expect(try rank(stack) == 6)
   }
 
   @Test(arguments: Backend.available)

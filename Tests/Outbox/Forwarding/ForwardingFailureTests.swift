@@ -34,6 +34,22 @@ struct ForwardingFailureTests {
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `an edit whose entry has the greatest number of attempts is sent`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.sendWithoutAnswer(.fail(LostAnswer()))
+    try stack.edit { context in
+      for entry in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceOutboxEntry")) {
+        try entry.setValue(Int64.max, for: "attempts")
+      }
+    }
+    stack.time.advance(by: .seconds(30))
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.attempt) == [1, .max])
+  }
+
   @Test func `the next attempt waits as long as the error advises`() async throws {
     let stack = try NoteStack()
     await stack.server.script(.fail(Busy()))

@@ -25,6 +25,23 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a longest delay below the length of a lease does not end the claim of another forwarder`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    var options = stack.options()
+    options.longestDelay = .seconds(10)
+    let gate = try await stack.startHeld(sending: "A", options: options)
+    #expect(try await other.forwardAll(options) == 1)
+    #expect(await stack.server.calls.count == 1)
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(stack.outbox.statistics.lost == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `a flush waits only on request for edits of other processes and for leases of crashed processes`(
     _ backend: Backend
   ) async throws {
@@ -171,6 +188,17 @@ struct ForwardingLeaseTests {
     stack.time.date -= 86_400
     #expect(try await stack.forwardAll() == 0)
     #expect(await stack.server.applied.count == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an entry claimed before the clock was set back can be dropped`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await crash(stack)
+    let id = try #require(try await stack.outbox.entries(state: .sending).first?.id)
+    await #expect { try await stack.outbox.drop(id) } throws: { ErrorCode.illegalState ~= $0 }
+    stack.time.date -= 365 * 86_400
+    #expect(try await stack.outbox.drop(id) == 1)
   }
 
   @Test func `an attempt postponed before the clock was set back is due at once`() async throws {

@@ -1,8 +1,9 @@
 import CoherenceActions
 import CoherenceCore
-import CoherenceOutbox
 import TestSupport
 import Testing
+
+@testable import CoherenceOutbox
 
 @Suite("Pauses and the end of forwarding")
 struct ForwardingPauseTests {
@@ -105,6 +106,39 @@ struct ForwardingPauseTests {
     #expect(!stack.outbox.isStarted)
     let counts = try await stack.outbox.counts()
     #expect(counts.sending == 0)
+  }
+
+  /// A stack with a request at a gate, and a stop that waits for the request.
+  private func stopping() async throws -> (stack: NoteStack, gate: ServerGate, stop: Task<Void, Never>) {
+    let stack = try NoteStack()
+    let gate = try await stack.startHeld(sending: "A")
+    let stop = Task { await stack.outbox.stop() }
+    while stack.outbox.forwarding.runner?.messages.mode == .running { await Task.yield() }
+    return (stack, gate, stop)
+  }
+
+  @Test func `a start during a stop takes effect at the end of the stop`() async throws {
+    let (stack, gate, stop) = try await stopping()
+    try stack.outbox.start(stack.options())
+    gate.open()
+    await stop.value
+    try stack.insertNote("B")
+    #expect(try await stack.outbox.flush() == 0)
+    #expect(try stack.ids() == ["A": "s1", "B": "s2"])
+    await stack.outbox.stop()
+    #expect(!stack.outbox.isStarted)
+  }
+
+  @Test func `a stop ends a start that waits for the end of an earlier stop`() async throws {
+    let (stack, gate, stop) = try await stopping()
+    try stack.outbox.start(stack.options())
+    let later = Task { await stack.outbox.stop() }
+    while stack.outbox.forwarding.hasNextStart { await Task.yield() }
+    gate.open()
+    await stop.value
+    await later.value
+    #expect(!stack.outbox.isStarted)
+    #expect(try stack.ids() == ["A": "s1"])
   }
 
   @Test(arguments: Backend.available)

@@ -124,6 +124,36 @@ struct ForwardingTests {
     #expect(try stack.read { try NoteStack.note("Mine", in: $0).revision } == 7)
   }
 
+  @Test(arguments: Backend.available)
+  func `a reply without the key of its record leaves the key as it is, and clears other values`(
+    _ backend: Backend
+  ) async throws {
+    let model = try ManagedObjectModel {
+      Entity("Jar", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .string, optional: true)
+        Attribute("label", .string, optional: true)
+      }
+    }.addingOutbox()
+    let stack = try OutboxStack(on: backend, model: model, entities: ["Jar"])
+    try stack.outbox.forward("Jar") { handlers in
+      handlers.insert { _ in .accepted(["id": "s1"]) }
+      handlers.update { _ in .accepted(["id": nil, "label": nil]) }
+    }
+    try stack.save { try $0.insertNewObject(forEntityName: "Jar").setValue("jam", for: "label") }
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 0)
+    try stack.save { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Jar")).first?.setValue("honey", for: "label")
+    }
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    try stack.save { context in
+      let jar = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Jar")).first)
+      let values = [try jar.value(for: "id"), try jar.value(for: "label")]
+      #expect(values == [.string("s1"), .null])
+    }
+  }
+
   @Test func `an edit of a record that a merge has deleted is sent with its recorded values`() async throws {
     let stack = try NoteStack()
     try stack.insertNote("A")

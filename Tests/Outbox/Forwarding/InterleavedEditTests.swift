@@ -1,5 +1,6 @@
 import CoherenceCore
 @testable import CoherenceOutbox
+import CoherenceStrategies
 import Synchronization
 import TestSupport
 import Testing
@@ -47,6 +48,64 @@ struct InterleavedEditTests {
       #expect(try await stack.outbox.entries().count == count)
       try stack.insertNote("\(count)")
     }
+  }
+
+  /// Seats and their guests.
+  private static func seats() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Seat", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("guest", toOne: "Guest", inverse: "seat")
+      }
+      Entity("Guest", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("seat", toOne: "Seat", inverse: "guest")
+      }
+    }.addingOutbox()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an edit that gives way takes no partner from a record that has got the partner meanwhile`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend, model: Self.seats(), entities: ["Seat"])
+    let context = stack.container.newBackgroundContext()
+    @Sendable func seat(_ guest: Int64, on seat: Int64, isRecorded: Bool = true) throws {
+      try context.performAndWait {
+        context.recordsChanges = isRecorded
+        func object(_ name: String, _ id: Int64) throws -> ManagedObject? {
+          var request = FetchRequest<ManagedObject>(entityName: name)
+          request.predicate = .comparison(.path(PropertyPath("id")), .equal, .value(.int(id)))
+          return try context.fetch(request).first
+        }
+        try object("Seat", seat)?.setObject(try object("Guest", guest), for: "guest")
+        try context.save()
+      }
+    }
+    try stack.save { context in
+      context.recordsChanges = false
+      for id in [1, 2] as [Int64] { try context.insertNewObject(forEntityName: "Seat").setValue(id, for: "id") }
+      for id in [7, 8] as [Int64] { try context.insertNewObject(forEntityName: "Guest").setValue(id, for: "id") }
+    }
+    try seat(7, on: 1, isRecorded: false)
+    try seat(8, on: 1)
+    try stack.outbox.forward("Seat") { handlers in
+      handlers.update { request in
+        guard request.keys["id"] == .int(1) else { return .accepted }
+        // The user gives the former guest another seat while the server decides.
+        try seat(7, on: 2)
+        return .conflict([:])
+      }
+    }
+    try stack.outbox.start(ForwardOptions(conflictPolicy: .acceptServer))
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let guests = try stack.save { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Seat").sort("id")).map { seat in
+        try seat.object(for: "guest")?.value(for: "id", as: Int64.self)
+      }
+    }
+    #expect(guests == [8, 7])
   }
 }
 

@@ -86,4 +86,34 @@ struct LargeValueTests {
     }
     #expect(contents == 0)
   }
+
+  @Test(arguments: Backend.available, [32_768, 32_769])
+  func `a value that is changed and changed back is not sent, on both sides of 32 KB`(
+    backend: Backend, size: Int
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let (first, second) = (Data(repeating: 1, count: size), Data(repeating: 2, count: size))
+    let (restored, renamed) = (try stack.saveItem("Milk"), try stack.saveItem("Rice"))
+    for item in [restored, renamed] { try stack.change(item) { $0.photo = first } }
+    // The drop of an insert drops the update after it too.
+    for entry in try await stack.outbox.entries() where entry.kind == .insert {
+      try await stack.outbox.drop(entry.id)
+    }
+    for photo in [second, first] {
+      for item in [restored, renamed] { try stack.change(item) { $0.photo = photo } }
+    }
+    try stack.change(renamed) { $0.title = "Bread" }
+    let sent = Mutex<[[String: AttributeValue]]>([])
+    try stack.outbox.forward("TestItem") { handlers in
+      handlers.update { request in
+        sent.withLock { $0.append(request.values) }
+        return .accepted
+      }
+    }
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(sent.withLock { $0 } == [["title": .string("Bread")]])
+    #expect(try await stack.outbox.counts().total == 0)
+  }
 }

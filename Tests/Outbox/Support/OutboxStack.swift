@@ -50,9 +50,14 @@ struct OutboxStack {
   }
 
   /// The stack of the next version of the program. The function closes the store here, and opens it with another model.
-  func next(model: ManagedObjectModel, entities: [String] = ["TestList", "TestTag"]) throws -> OutboxStack {
+  ///
+  /// - Parameter name: The name of the configuration of the model whose entities the store holds; `nil` for all.
+  func next(
+    model: ManagedObjectModel, entities: [String] = ["TestList", "TestTag"], holding name: String? = nil
+  ) throws -> OutboxStack {
     try container.detach(persistentStore: store)
     var configuration = configuration
+    configuration.name = name
     configuration.options[StoreOption.allowsDataLoss] = .bool(true)
     return try OutboxStack(directory: directory, configuration, .directIndependent, model, entities)
   }

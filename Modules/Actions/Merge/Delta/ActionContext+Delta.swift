@@ -18,13 +18,20 @@ extension ActionContext {
   ///   - options: The page decides the mode. The maximum deleted share counts for a complete page alone.
   /// - Returns: The counts of the merge.
   /// - Throws: ``ErrorCode/invalidMergeKey`` also for a tombstone with another number of values than the key, or without a
-  ///   value; the errors of merges of records.
+  ///   value; ``ErrorCode/invalidMergeOption`` also for a complete page with a next page; the errors of merges of
+  ///   records.
   @discardableResult
   public func merge(
     _ page: DeltaPage, for entity: EntityDescription, ignoreAttributes: [String] = [],
     subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
     options: MergeOptions = MergeOptions()
   ) throws -> MergeResult {
+    guard !page.isComplete || !page.hasMore else {
+      throw CoherenceError(
+        .invalidMergeOption,
+        "A page of changes of '\(entity.name)' is complete and has a next page, so that its merge would delete the "
+          + "records of the next pages. Let a complete page have all records, or merge all pages by `mergePages`.")
+    }
     var options = options
     var deletionFilter: FetchPredicate?
     if page.isComplete {

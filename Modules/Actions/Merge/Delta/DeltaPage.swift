@@ -16,7 +16,7 @@ public struct DeltaPage: Sendable {
   /// Whether another page follows at once.
   public var hasMore: Bool
   /// Whether the records are all records of the scope, because the server does not know the cursor any more. The merge then
-  /// deletes the other records. Such a page has no next page.
+  /// deletes the other records. Such a page has no next page: a merge refuses a complete page with ``hasMore``.
   public var isComplete: Bool
 
   /// Makes a page.

@@ -18,6 +18,10 @@ extension ActionContext {
   /// an earlier page or of the same page. With the mode ``MergeOptions/Mode/replace``, the keys of all pages stay in
   /// memory until the end.
   ///
+  /// A service whose order changes between the requests may leave a record out of all pages, and the last save deletes
+  /// the record until the next merge. Request the pages in a stable order or by a cursor, and limit the deletion by
+  /// ``MergeOptions/maximumDeletedShare``.
+  ///
   /// Without ``MergeOptions/saves``, the pages and the deletion are unsaved changes of the context, for one save of the
   /// caller.
   ///

@@ -14,12 +14,22 @@ struct PagedKeys: Sendable {
   var all: Set<MergeKey> = []
   /// The keys of the records that the pages inserted. These records were not stored before the merge.
   var inserted: Set<MergeKey> = []
-  /// The records of the merge's own hierarchy that links of the pages lead to.
-  var linkedIDs: Set<ManagedObjectID> = []
+  /// The stored records of the merge's own hierarchy to which links of the pages lead. A record that came on several
+  /// pages, because the service moved it between the requests, has the links of the last one.
+  private(set) var linkedIDs: [LinkSource: Set<ManagedObjectID>] = [:]
+
+  /// One relationship of one record of the pages.
+  struct LinkSource: Hashable {
+    let owner: MergeKey
+    let relationship: String
+  }
+
+  /// Sets the destinations of a link of a page; an empty set for a cleared link.
+  mutating func setLink(_ source: LinkSource, to ids: Set<ManagedObjectID>) { linkedIDs[source] = ids }
 
   mutating func formUnion(_ other: PagedKeys) {
     all.formUnion(other.all)
     inserted.formUnion(other.inserted)
-    linkedIDs.formUnion(other.linkedIDs)
+    for (source, ids) in other.linkedIDs { linkedIDs[source] = ids.isEmpty ? nil : ids }
   }
 }

@@ -41,7 +41,7 @@ struct PagedDeletion {
     try DeletionLimit(scope).check(
       deletes.count, of: storedBefore.count { matched.contains($0) } + scan.superfluousRows.count,
       isInputEmpty: keys.all.isEmpty)
-    let linked = keys.linkedIDs.intersection(deletes.map(\.id))
+    let linked = Set(keys.linkedIDs.values.joined()).intersection(deletes.map(\.id))
     if !linked.isEmpty { throw layout.deletedTargetsError(linked) }
     try context.refuseIfCanceled()
     let full = MergePlan(inserts: [], updates: [], deletes: deletes, targets: targets)

@@ -9,6 +9,8 @@ extension PendingReconciliation {
     var inserts: [Int] = []
     var updates: [MergePlan.Update] = []
     var deletes: [Row] = []
+    /// The destinations that the links of the inserts leave out.
+    var keptTargets: [RelationshipDescription: Set<ManagedObjectID>] = [:]
 
     var count: Int { inserts.count + updates.count + deletes.count }
   }
@@ -33,21 +35,29 @@ extension PendingReconciliation {
     remainder.inserts = try planned.inserts.filter { index in
       try allowsInsert(index, incoming) && !isUnanswered(index, &unanswered, incoming)
     }
+    let kept = try keptTargets(of: remainder.inserts, incoming)
+    keptCount += kept.indexes.count
+    remainder.inserts.removeAll(where: kept.refused.contains)
+    remainder.inserts = try withoutDependents(remainder.inserts, of: planned.inserts, incoming)
+    remainder.keptTargets = kept.ids
     let lists = try reconciledLists(of: planned.updates, edits)
+    let partnerSlots = try slotsOfEditedPartners(of: planned.updates, edits, incoming)
     for update in planned.updates {
       var update = update
       update.lists = lists.lists[update.index] ?? []
+      update.keptSlots = partnerSlots[update.index] ?? SlotSet()
       guard let edit = edits[update.row.id], edit.kind != .delete else {
-        if lists.recordsWithEditedLists.contains(update.index) { keptCount += 1 }
-        // The lists may have lost every difference to edits of their members.
+        let isPartnerKept = !update.keptSlots.isEmpty
+        if isPartnerKept || lists.recordsWithEditedLists.contains(update.index) { keptCount += 1 }
+        // The update may have lost every difference to edits of members and partners.
         let remains =
-          try !lists.recordsWithDroppedLists.contains(update.index)
+          try !isPartnerKept && !lists.recordsWithDroppedLists.contains(update.index)
           || differs(update, values(update.index, of: update.row, incoming))
         if remains { remainder.updates.append(update) }
         continue
       }
       if lists.discardedRelationships[update.index] == nil, let kept = keptSlots(of: update, edit) {
-        update.keptSlots = kept
+        update.keptSlots = update.keptSlots.union(kept)
         keptCount += 1
         if !update.lists.isEmpty { remainder.updates.append(update) }
         continue
@@ -181,7 +191,7 @@ extension PendingReconciliation {
     for slot in values.indices {
       guard let value = values[slot], value != .value(row[slot]) else { continue }
       let name = row.entity.slots[slot].name
-      if value.isOutdated(by: edit, name) {
+      if update.keptSlots.contains(slot) || value.isOutdated(by: edit, name) {
         update.keptSlots.insert(slot)
         isKept = true
         continue
@@ -295,10 +305,10 @@ extension PendingReconciliation {
     return named
   }
 
-  /// Whether an update would change an attribute or a to-one relationship.
+  /// Whether an update would change an attribute, a to-one relationship or a list.
   private func differs(_ update: MergePlan.Update, _ values: [IncomingValue?]) -> Bool {
     values.indices.contains { slot in
-      values[slot].map { $0 != .value(update.row[slot]) } ?? false
+      !update.keptSlots.contains(slot) && values[slot].map { $0 != .value(update.row[slot]) } ?? false
     } || !update.lists.isEmpty
   }
 }

@@ -35,7 +35,7 @@ final class LocalEdits {
       deletes: plan.deletes.filter { row in
         unsaved[row.id]?.isDelete ?? true && former.map { $0.deletes[row.id] == row.version } ?? true
       },
-      targets: plan.targets)
+      targets: plan.targets, keptTargets: plan.keptTargets)
   }
 
   /// Returns the part of an update that no edit opposes; `nil` for a record that the update must leave alone.

@@ -18,6 +18,9 @@ struct MergePlan {
   let updates: [Update]
   let deletes: [Row]
   let targets: MergeTargets
+  /// The destinations that the links of inserted records leave out, because pending edits have given them another owner
+  /// or partner.
+  var keptTargets: [RelationshipDescription: Set<ManagedObjectID>] = [:]
 
   /// The number of records to insert, to change or to delete.
   var count: Int { inserts.count + updates.count + deletes.count }

@@ -43,7 +43,10 @@ struct MergeWriter {
     }
     for (index, links) in zip(plan.inserts, insertLinks) where !links.isEmpty {
       guard let object = objects.inserted[index] else { continue }
-      for (relationship, link) in links { try set(link, of: relationship, object, plan.targets, objects) }
+      for (relationship, link) in links {
+        let kept = plan.keptTargets[relationship] ?? []
+        try set(link, of: relationship, object, plan.targets, objects, leavingOut: kept)
+      }
     }
     var values: [AttributeValue?] = []
     for (count, (update, object)) in zip(plan.updates, updated).enumerated() {
@@ -94,6 +97,7 @@ struct MergeWriter {
     for (relationship, link) in try input.links(update.index)
     where !relationship.isToMany && !layout.ignores(relationship)
       && relationship.slot.map(update.keptSlots.contains) != true && !targets.isDeleted(link, of: relationship)
+      && !isLeftOut(link, of: relationship, targets, objects)
     {
       try set(link, of: relationship, object, targets, objects)
     }
@@ -102,11 +106,21 @@ struct MergeWriter {
     }
   }
 
+  /// Whether a link leads to an input record that pending or local edits keep out of the store. The stored record keeps
+  /// its present target then, which the relationship may require.
+  private func isLeftOut(
+    _ link: MergeLink, of relationship: RelationshipDescription, _ targets: MergeTargets, _ objects: Objects
+  ) -> Bool {
+    guard case .one(let key) = link, case .new(let index)? = targets.target(key, of: relationship) else { return false }
+    return objects.inserted[index] == nil
+  }
+
   private func set(
     _ link: MergeLink, of relationship: RelationshipDescription, _ object: ManagedObject, _ targets: MergeTargets,
-    _ objects: Objects
+    _ objects: Objects, leavingOut kept: Set<ManagedObjectID> = []
   ) throws {
     let members = targets.members(link, of: relationship).compactMap { objects[$0] }
+      .filter { kept.isEmpty || !kept.contains($0.objectID) }
     if relationship.isToMany {
       try object.setObjects(members, for: relationship.name)
     } else {
