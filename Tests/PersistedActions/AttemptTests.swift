@@ -32,6 +32,24 @@ import Testing
     #expect(try await stack.state(of: handle) == .scheduled)
   }
 
+  @Test(arguments: Backend.available)
+  func `actions whose records have the greatest number of attempts run, and are parked after a failure`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let good = try stack.enqueue(Mark(board: stack.boardName))
+    let bad = try stack.enqueue(Fail(board: stack.boardName + "bad", times: .max))
+    try stack.saving { context in
+      for record in try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherencePersistedAction")) {
+        try record.setValue(Int64.max, for: "attempts")
+      }
+    }
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 2)
+    #expect(try await stack.state(of: good) == .succeeded)
+    let info = try #require(try await stack.actions.action(bad))
+    #expect(info.state == .parked && info.failedAttempts == .max)
+  }
+
   @Test func `the stored text of a failure contains no values from the error`() async throws {
     let stack = try ActionStack()
     let handle = try stack.enqueue(Fail(board: stack.boardName, times: 9), retry: .never)

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceInMemory
 import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
@@ -125,6 +126,33 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a context with a pinned snapshot enqueues an equal action once the former action has finished`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let context = stack.container.newBackgroundContext()
+    func enqueue(_ text: String) throws -> PersistedActionHandle {
+      try context.performAndWait {
+        let handle = try context.enqueue(Mark(board: stack.boardName, text: text), uniqueKey: "key")
+        // The unsaved action is equal too.
+        let other = try context.enqueue(Mark(board: stack.boardName, text: text), uniqueKey: "key")
+        #expect(other == handle)
+        try context.save()
+        return handle
+      }
+    }
+    try context.performAndWait { try context.pinSnapshot() }
+    let first = try enqueue("1")
+    #expect(try enqueue("2") == first)
+    let worker = try stack.worker(ManualClock())
+    #expect(try await worker.runDueActions() == 1)
+    // The snapshot has the state of the last save, in which the action is unfinished.
+    #expect(try enqueue("3") != first)
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["1", "3"])
+  }
+
+  @Test(arguments: Backend.available)
   func `two saves with equal actions leave one action, and both commit their other changes`(
     _ backend: Backend
   ) async throws {
@@ -151,6 +179,25 @@ import Testing
     #expect(stack.board.marks == ["mine"])
     // The second save has omitted its action, so its handle finds the action of the first save.
     #expect(try await stack.actions.action(handles[1])?.handle == handles[0])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the handle of an action that a save has left out finds the unfinished action, not a later finished one`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let first = try stack.enqueue(Mark(board: stack.boardName, text: "first"), key: "key")
+    try await stack.actions.cancel(first)
+    try stack.enqueue(Mark(board: stack.boardName, text: "second"), key: "key")
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 1)
+    let context = stack.container.newBackgroundContext()
+    let handle = try context.performAndWait {
+      try context.enqueue(Mark(board: stack.boardName, text: "third"), uniqueKey: "key")
+    }
+    #expect(try await stack.actions.retry(first))
+    try context.performAndWait { try context.save() }
+    #expect(try await stack.actions.action(handle)?.handle == first)
+    #expect(try await stack.actions.action(handle)?.state == .waiting)
   }
 
   @Test(arguments: Backend.available)
@@ -181,13 +228,73 @@ import Testing
     #expect(stack.board.marks == ["first", "later"])
   }
 
-  /// Refuses each save of changes without an action.
+  /// A context that has inserted a note into each of two stores and an action into the second store, in which another
+  /// context has saved an equal action since.
+  private func contextWithEqualAction(_ stack: ActionStack) throws -> (BackgroundContext, [any PersistentStore]) {
+    try stack.container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    let stores = stack.container.persistentStoreCoordinator.persistentStores
+    let context = stack.container.newBackgroundContext()
+    try context.performAndWait {
+      for (store, text) in zip(stores, ["one", "two"]) {
+        let note = try context.insertNewObject(forEntityName: "Note")
+        try note.setValue(text, for: "text")
+        try context.assign(note, to: store)
+      }
+      try context.enqueue(Mark(board: stack.boardName, text: "later"), uniqueKey: "key", in: stores[1])
+    }
+    _ = try stack.saving {
+      try $0.enqueue(Mark(board: stack.boardName, text: "first"), uniqueKey: "key", in: stores[1])
+    }
+    return (context, stores)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a save over two stores leaves an equal action of the second store out, and saves everything else`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let (context, _) = try contextWithEqualAction(stack)
+    try context.performAndWait {
+      try context.save()
+      #expect(!context.hasChanges)
+    }
+    #expect(try stack.notes() == ["one", "two"])
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 1)
+    #expect(stack.board.marks == ["first"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a save over two stores that fails after it left an equal action out reports the store that was saved`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let (context, stores) = try contextWithEqualAction(stack)
+    let participant = RefusingParticipant(in: stores[1].identifier)
+    stack.container.persistentStoreCoordinator.addSaveParticipant(participant)
+    context.performAndWait {
+      let error = #expect(throws: CoherenceError.self) { try context.save() }
+      #expect(error?.code == .partialSave)
+      #expect((error?.underlying as? CoherenceError)?.code == .validationFailed)
+      #expect(error?.outcomes == [stores[0].identifier: .applied, stores[1].identifier: .notApplied])
+      #expect(context.insertedObjects.count == 2)
+    }
+    #expect(try stack.notes() == ["one"])
+    stack.container.persistentStoreCoordinator.removeSaveParticipant(participant)
+    try context.performAndWait { try context.save() }
+    #expect(try stack.notes() == ["one", "two"])
+  }
+
+  /// Refuses each save of changes without an action, in all stores or in a single one.
   private final class RefusingParticipant: SaveParticipant {
     struct Refusal: Error {}
+    private let store: StoreIdentifier?
+
+    init(in store: StoreIdentifier? = nil) { self.store = store }
 
     func observes(_ entity: EntityDescription) -> Bool { true }
 
     func participate(in save: inout SaveParticipation) throws {
+      if let store, save.store.identifier != store { return }
       guard save.changes.contains(where: { $0.entity.name == "CoherencePersistedAction" }) else { throw Refusal() }
     }
   }

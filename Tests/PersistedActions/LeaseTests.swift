@@ -121,6 +121,91 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a worker that was suspended with all others takes over no action of a living worker`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let time = ManualClock()
+    let living = try stack.worker(time)
+    let attempt = Task { try await living.runDueActions() }
+    try await stack.board.until("begin hold 1")
+
+    let othersTime = ManualClock()
+    let other = try stack.worker(on: stack.makeStranger(), othersTime)
+    #expect(try await other.runDueActions() == 0)
+    // An attempt of the other worker would end at once.
+    stack.board.open("hold 2")
+    // After an hour, the other worker resumes first.
+    othersTime.advance(by: .seconds(3600))
+    #expect(try await other.runDueActions() == 0)
+    await time.untilSleeping()
+    time.advance(by: .seconds(3600))
+    // The worker has saved a heartbeat, and sleeps again.
+    await time.untilSleeping()
+    othersTime.advance(by: Self.lease / 2)
+    #expect(try await other.runDueActions() == 0)
+
+    stack.board.open("hold 1")
+    #expect(try await attempt.value == 1)
+    #expect(try await stack.actions.action(handle)?.failedAttempts == 0)
+    #expect(try await stack.state(of: handle) == .succeeded)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the actions of a stopped worker run again after a pause of the other worker`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let stopped = try stack.worker(ManualClock())
+    let attempt = Task { try await stopped.runDueActions() }
+    try await stack.board.until("begin hold 1")
+
+    let time = ManualClock()
+    let other = try stack.worker(on: stack.makeStranger(), time)
+    stack.board.open("hold 2")
+    for (pause, attempts) in [(Duration.zero, 0), (.seconds(3600), 0), (Self.lease / 2, 1)] {
+      time.advance(by: pause)
+      #expect(try await other.runDueActions() == attempts)
+    }
+    #expect(try await stack.state(of: handle) == .succeeded)
+    stack.board.open("hold 1")
+    _ = try await attempt.value
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker with several stores keeps its actions beside a worker with one of these stores`(
+    _ backend: Backend
+  ) async throws {
+    let (shared, stack) = (try ActionStack(backend), try ActionStack(backend))
+    var configuration = stack.configuration
+    configuration.location = stack.container.persistentStoreCoordinator.persistentStores.first?.url
+    try shared.container.attachPersistentStore(for: configuration)
+    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    let time = ManualClock()
+    let living = try shared.worker(time)
+    let attempt = Task { try await living.runDueActions() }
+    try await stack.board.until("begin hold 1")
+
+    // A second attempt would not wait.
+    stack.board.open("hold 2")
+    let othersTime = ManualClock()
+    let other = try stack.worker(othersTime)
+    for _ in 1...3 {
+      await time.untilSleeping()
+      time.advance(by: Self.lease / 3)
+      await time.untilSleeping()
+      othersTime.advance(by: Self.lease)
+      #expect(try await other.runDueActions() == 0)
+    }
+    stack.board.open("hold 1")
+    #expect(try await attempt.value == 1)
+    #expect(try shared.workerCount() == 0)
+    let info = try #require(try await stack.actions.action(handle))
+    #expect(info.state == .succeeded)
+    #expect(info.failedAttempts == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `an action that stops its workers is parked after its last attempt`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let handle = try stack.enqueue(Hold(board: stack.boardName), retry: .never)

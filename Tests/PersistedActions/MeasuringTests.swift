@@ -47,6 +47,21 @@ import Testing
     #expect(log.counts(of: .succeeded).isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `the numbers leave out the actions of a read-only store, which no worker runs`(backend: Backend) async throws {
+    let (archive, stack) = (try ActionStack(backend), try ActionStack(backend))
+    try archive.enqueue(Mark(board: archive.boardName))
+    var configuration = archive.configuration
+    configuration.location = archive.container.persistentStoreCoordinator.persistentStores.first?.url
+    configuration.options[StoreOption.readOnly] = true
+    try stack.container.attachPersistentStore(for: configuration)
+    stack.container.persistentStoreCoordinator.observer = log
+    try stack.enqueue(Mark(board: stack.boardName))
+    #expect(try await stack.worker(ManualClock()).runDueActions() == 1)
+    #expect(log.counts(of: .waiting).first == 1 && log.counts(of: .waiting).last == 0)
+    #expect(try await stack.actions.counts() == [.waiting: 1, .succeeded: 1])
+  }
+
   @Test func `a read of the store reports the numbers only ten seconds after the last report`() async throws {
     let stack = try ActionStack()
     stack.container.persistentStoreCoordinator.observer = log

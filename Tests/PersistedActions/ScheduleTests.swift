@@ -8,6 +8,7 @@ import Testing
 
 @Suite struct ScheduleTests {
   private static let week: TimeInterval = 7 * 86_400
+  private static let year: TimeInterval = 365 * 86_400
 
   private func hourly(_ stack: ActionStack, text: String = "run") -> PersistedSchedule {
     PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName, text: text))
@@ -34,6 +35,54 @@ import Testing
     time.advance(by: .seconds(1))
     #expect(try await worker.runDueActions() == 1)
     #expect(try await runs(stack).map(\.scheduleName) == ["hourly", "hourly"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a schedule continues from the present date after the date was set back by a year`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    // The clock of the machine is wrong at the first start.
+    time.date += Self.year
+    try await stack.worker(time, schedules: [hourly(stack)]).runDueActions()
+    time.date -= Self.year
+    let worker = try stack.worker(time, schedules: [hourly(stack)])
+    #expect(try await worker.runDueActions() == 0)
+    #expect(try await stack.actions.schedules().map(\.dueDate) == [time.date + 3600])
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a failed run of a schedule is tried again at once after the date was set back by a year`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let schedule = PersistedSchedule("failing", .every(.seconds(60)), Fail(board: stack.boardName, times: 1))
+    time.date += Self.year
+    let worker = try stack.worker(time, schedules: [schedule])
+    try await worker.runDueActions()
+    time.advance(by: .seconds(60))
+    #expect(try await worker.runDueActions() == 1)
+    time.date -= Self.year
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["attempt 1", "attempt 2"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker whose date is half an hour behind runs no date of a schedule twice`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try stack.worker(time, schedules: [hourly(stack)])
+    try await worker.runDueActions()
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+    let slow = ManualClock(date: time.date - 1800)
+    let other = try stack.worker(on: stack.makeStranger(), slow, schedules: [hourly(stack)])
+    #expect(try await other.runDueActions() == 0)
+    #expect(try await stack.actions.schedules().map(\.dueDate) == [time.date + 3600])
   }
 
   @Test(arguments: Backend.available)
@@ -161,6 +210,99 @@ import Testing
     }
     #expect(stack.board.marks == ["run", "run"])
     #expect(try await stack.actions.counts() == [.scheduled: 1, .succeeded: 2])
+  }
+
+  /// The actions `Mark` and `Fail` in a later version of the program, which has another property.
+  private struct Count: PersistedAction {
+    static let formerNames = ["Mark", "Fail"]
+    let board: String
+    let count: Int
+
+    func run(in context: PersistedActionContext) async throws { Board.named(board).mark("count \(count)") }
+  }
+
+  /// A worker of the later version with an hourly schedule of a name.
+  private func laterWorker(_ name: String, _ stack: ActionStack, _ time: ManualClock) throws -> PersistedActionWorker {
+    try PersistedActionWorker(
+      stack.makeStranger(), actions: [Count.self],
+      schedules: [PersistedSchedule(name, .every(.seconds(3600)), Count(board: stack.boardName, count: 3))],
+      clock: time.workerClock)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a run of a schedule that waits for a worker has the properties of a later version of the action`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    try await stack.worker(time, schedules: [hourly(stack)]).runDueActions()
+    let record = try #require(try await stack.actions.schedules().first)
+    #expect(try await stack.actions.runNow(record.handle))
+    #expect(try await laterWorker("hourly", stack, time).runDueActions() == 1)
+    #expect(stack.board.marks == ["count 3"])
+    #expect(try await stack.actions.counts() == [.scheduled: 1, .succeeded: 1])
+  }
+
+  /// Saves a checkpoint in the first attempt on a board, and waits there for a stop.
+  private struct March: PersistedAction {
+    let board: String
+    let goal: String
+
+    func run(in context: PersistedActionContext) async throws {
+      let board = Board.named(board)
+      if board.marks.isEmpty {
+        try await context.checkpoint(1)
+        board.mark("begin \(goal)")
+        try await board.pass("never")
+      }
+      board.mark("end \(goal)")
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a run with a checkpoint continues with its properties, and the next run has those of a later version`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    func worker(_ goal: String) throws -> PersistedActionWorker {
+      try PersistedActionWorker(
+        stack.makeStranger(), actions: [March.self],
+        schedules: [PersistedSchedule("march", .every(.seconds(3600)), March(board: stack.boardName, goal: goal))],
+        clock: time.workerClock)
+    }
+    let former = try worker("north")
+    try await former.start()
+    let record = try #require(try await stack.actions.schedules().first)
+    #expect(try await stack.actions.runNow(record.handle))
+    try await stack.board.until("begin north")
+    await former.stop(.handBack)
+
+    let later = try worker("south")
+    #expect(try await later.runDueActions() == 1)
+    time.advance(by: .seconds(3600))
+    #expect(try await later.runDueActions() == 1)
+    #expect(stack.board.marks == ["begin north", "end north", "end south"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a schedule whose retried run a later version cannot decode continues with the present properties`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let failing = PersistedSchedule("failing", .every(.seconds(3600)), Fail(board: stack.boardName, times: 5))
+    let worker = try stack.worker(time, schedules: [failing])
+    try await worker.runDueActions()
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+    let later = try laterWorker("failing", stack, time)
+    for _ in 1...2 {
+      time.advance(by: .seconds(3600))
+      try await later.runDueActions()
+    }
+    #expect(stack.board.marks == ["attempt 1", "count 3"])
+    #expect(try await stack.actions.runs(ofSchedule: "failing").map(\.state) == [.succeeded, .parked])
   }
 
   @Test func `a cron schedule runs at the dates of its expression`() async throws {

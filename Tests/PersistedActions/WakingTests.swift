@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherencePersistedActions
+import CoherenceStrategies
 import Foundation
 import TestSupport
 import Testing
@@ -47,6 +48,41 @@ import Testing
     try await worker.start()
     try await advance(time) { stack.board.marks.count >= 3 }
     #expect(time.date >= ManualClock.firstDate + 60)
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a started worker continues its schedules from the present date after the date was set back by a year`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
+    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
+    try await worker.start()
+    time.date -= 365 * 86_400
+    let limit = time.date + 3600
+    try await advance(time) { !stack.board.marks.isEmpty || time.date > limit }
+    #expect(time.date <= limit)
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a started worker runs its schedules in the store that takes the place of another one`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
+    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
+    try await worker.start()
+    // As at the login of another user.
+    for store in stack.container.persistentStoreCoordinator.persistentStores {
+      try stack.container.detach(persistentStore: store)
+    }
+    try stack.container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try await advance(time) { stack.board.marks.count >= 2 }
+    #expect(try await stack.actions.schedules().map(\.scheduleName) == ["often"])
     await worker.stop()
   }
 

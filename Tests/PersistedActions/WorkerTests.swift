@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -210,6 +211,19 @@ import Testing
     let info = try #require(try await stack.actions.action(second))
     #expect(info.state == .waiting)
     #expect(info.failedAttempts == 0)
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `an action can stop its own worker, and its end is saved`(backend: Backend, handsBack: Bool) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(ManualClock())
+    StopWorker.workers.withLock { $0[stack.boardName] = worker }
+    defer { StopWorker.workers.withLock { $0[stack.boardName] = nil } }
+    try await worker.start()
+    let handle = try stack.enqueue(StopWorker(board: stack.boardName, handsBack: handsBack))
+    #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
+    await worker.stop()
+    #expect(stack.board.marks == ["stopped"])
   }
 
   @Test(arguments: Backend.available)

@@ -26,4 +26,13 @@ import Testing
     let count = (0..<10_000).count(where: { _ in deletions(after: 1, by: ReadStatusPruning(), at: now) == 1 })
     #expect(count > 0 && count < 1_000)
   }
+
+  @Test func `the pause after a deletion ends when the clock is set back, and concerns one entity alone`() {
+    let pruning = ReadStatusPruning()
+    pruning.noteEnd(of: "Song", at: now + 100)
+    #expect(deletions(after: 100, by: pruning, at: now + 100) == 0)
+    #expect(deletions(after: 1, by: pruning, at: now + 99) == 1)
+    let others = (0..<100).count(where: { _ in pruning.noteNewStatus(of: "Genre", at: now + 100) })
+    #expect(others == 1)
+  }
 }

@@ -63,6 +63,73 @@ struct RefreshOnStoresTests {
     try await program.end()
   }
 
+  @Test(arguments: Backend.availableSQL)
+  func `a detachment of the store during a refresh releases the lease of the scope`(backend: Backend) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let program = try place.program()
+    try program.refresher.register(list: Song.self) { try await source.load($0) }
+    var events = program.refresher.events.makeAsyncIterator()
+    source.hold(1)
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    try await program.connect.detach(persistentStores: program.connect.persistentStoreCoordinator.persistentStores)
+    while let event = await events.next() {
+      if case .failed = event { break }
+    }
+
+    try program.connect.attachPersistentStore(for: place.configuration)
+    let status = try #require(try await program.refresher.status(of: Song.self))
+    #expect(status.leaseEnd == nil && status.failureCount == 0)
+    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `the lease of an own attempt whose end was not saved prevents no further attempt`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    let program = try place.program()
+    let coordinator = program.connect.persistentStoreCoordinator
+    try program.refresher.register(list: Song.self) { request in
+      // The store is gone at the end of the first attempt.
+      guard try await source.enter(request) == 1 else { return }
+      for store in coordinator.persistentStores { try coordinator.remove(store) }
+    }
+    await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.noStore ~= $0 }
+
+    try program.connect.attachPersistentStore(for: place.configuration)
+    let status = try #require(try await program.refresher.status(of: Song.self))
+    #expect(status.leaseEnd != nil && status.lastSyncStatus == .never)
+    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a refresh beside a read-only store saves its status and its records in the other store`(
+    backend: Backend
+  ) async throws {
+    let (place, source) = (try Place(backend), Source())
+    var archivePlace = try Place(backend)
+    archivePlace.model = place.model
+    let (program, archive) = (try place.program(), try archivePlace.program())
+    let coordinator = program.connect.persistentStoreCoordinator
+    try await program.connect.detach(persistentStores: coordinator.persistentStores)
+    var readOnly = archivePlace.configuration
+    readOnly.location = archive.connect.persistentStoreCoordinator.persistentStores.first?.url
+    readOnly.options[StoreOption.readOnly] = true
+    try program.connect.attachPersistentStore(for: readOnly)
+    try program.connect.attachPersistentStore(
+      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+
+    try program.refresher.register(list: Song.self) { try await source.load($0) }
+    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    #expect(try await program.titles() == ["1"])
+    #expect(try await archive.titles() == [])
+    try await program.end()
+    try await archive.end()
+  }
+
   @Test(arguments: Backend.available)
   func `a stop cancels the running read of a record and releases its lease`(backend: Backend) async throws {
     let (place, source) = (try Place(backend), Source())

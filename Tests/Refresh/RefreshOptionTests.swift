@@ -18,6 +18,21 @@ struct RefreshOptionTests {
     #expect(options.backoff.initialDelay == .seconds(5) && options.backoff.maximumDelay == .seconds(3600))
   }
 
+  @Test func `a failed refresh is repeated a second later at the earliest, whatever the delays of the options are`()
+    async throws
+  {
+    struct Down: Error {}
+    let place = try Place()
+    let program = try place.program {
+      $0.backoff = RetryPolicy(initialDelay: .zero, factor: 2, maximumDelay: .zero, jitter: 0)
+    }
+    try program.refresher.register(read: Song.self) { _ in throw Down() }
+    await #expect(throws: Down.self) { try await program.refresher.read(Song.self, key: "1") }
+    let status = try await program.refresher.status(of: Song.self, .read, scope: "1")
+    #expect(status?.nextAttemptTime == place.clock.now + 1)
+    try await program.end()
+  }
+
   @Test func `the staleness interval of the options is that of registrations and entities without an interval`()
     async throws
   {
@@ -57,6 +72,66 @@ struct RefreshOptionTests {
       let status = try #require(try await program.refresher.status(of: Song.self, scope: limit.scope))
       #expect(status.lastSyncStatus == .failed && status.failureCount == 1 && status.leaseEnd == nil)
     }
+    try await program.end()
+  }
+
+  @Test(arguments: [RefreshStatus.Kind.list, .read])
+  func `the refresh of changes and that of a record have the intervals and limits of their registrations`(
+    kind: RefreshStatus.Kind
+  ) async throws {
+    let timeouts = ManualClock()
+    let place = try Place()
+    let program = try place.program(connect: ConnectOptions(clock: timeouts))
+    let refresher = program.refresher
+    // Without its name, the entity of the class is unknown.
+    if kind == .list {
+      try refresher.register(
+        changesOf: ManagedObject.self, entityName: "Song", scope: "1", stalenessInterval: .seconds(90),
+        timeLimit: .seconds(40)
+      ) { [source] request in
+        _ = try await source.enter(request)
+        return DeltaPage()
+      }
+    } else {
+      try refresher.register(
+        read: ManagedObject.self, entityName: "Song", stalenessInterval: .seconds(90), timeLimit: .seconds(40)
+      ) { [source] request in _ = try await source.enter(request) }
+    }
+    @Sendable func refresh(onlyIfStale: Bool) async throws {
+      if kind == .list {
+        try await refresher.refresh(Song.self, scope: "1", onlyIfStale: onlyIfStale)
+      } else {
+        try await refresher.read(ManagedObject.self, entityName: "Song", key: "1", onlyIfStale: onlyIfStale)
+      }
+    }
+    try await refresh(onlyIfStale: true)
+    place.clock.advance(by: 89)
+    try await refresh(onlyIfStale: true)
+    #expect(source.reasons.count == 1)
+    place.clock.advance(by: 1)
+    try await refresh(onlyIfStale: true)
+    #expect(source.reasons.count == 2)
+    source.hold(3)
+    let attempt = Task { try await refresh(onlyIfStale: false) }
+    await source.untilLoaded(3)
+    await timeouts.untilSleeping()
+    #expect(timeouts.wakingDates == [timeouts.date + 40])
+    timeouts.advance(by: .seconds(40))
+    await #expect { try await attempt.value } throws: { ErrorCode.timedOut ~= $0 }
+    try await program.end()
+  }
+
+  @Test func `a list of changes is refreshed at the dates of its schedule`() async throws {
+    let place = try Place()
+    let program = try place.program()
+    try program.refresher.register(changesOf: Song.self, schedule: .every(.seconds(300))) { [source] request in
+      _ = try await source.enter(request)
+      return DeltaPage()
+    }
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    await place.clock.untilWaiting()
+    #expect(place.clock.dates == [place.clock.now + 300])
     try await program.end()
   }
 

@@ -30,6 +30,27 @@ struct RefreshTests {
     try await program.end()
   }
 
+  @Test func `a status with the greatest number of failures keeps the number after a further failure`() async throws {
+    struct Down: Error {}
+    let place = try Place()
+    let program = try place.program()
+    try program.refresher.register(read: Song.self) { _ in throw Down() }
+    await #expect(throws: Down.self) { try await program.refresher.read(Song.self, key: "1") }
+    let context = program.connect.newBackgroundContext()
+    try context.performAndWait {
+      for status in try context.fetch(FetchRequest<ManagedObject>(entityName: RefreshStatus.entityName)) {
+        try status.setValue(Int64.max, for: "failureCount")
+      }
+      try context.save()
+    }
+    place.clock.advance(by: 3600)
+    await #expect(throws: Down.self) { try await program.refresher.read(Song.self, key: "1") }
+    let status = try await program.refresher.status(of: Song.self, .read, scope: "1")
+    #expect(status?.failureCount == .max)
+    #expect(status?.nextAttemptTime == place.clock.now + 600)
+    try await program.end()
+  }
+
   @Test func `a failed refresh is repeated after a growing delay, and fetches do not shorten the delay`()
     async throws
   {
@@ -351,6 +372,17 @@ struct RefreshTests {
     }
     await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.invalidRefresh ~= $0 }
     #expect(source.cursors == [nil, "same"])
+    try await program.end()
+  }
+
+  @Test func `a page of changes with the cursor of an earlier page ends the refresh with an error`() async throws {
+    let program = try Place().program()
+    try program.refresher.register(changesOf: Song.self) { [source] request in
+      _ = try await source.enter(request)
+      return DeltaPage(cursor: request.cursor == "a" ? "b" : "a", hasMore: true)
+    }
+    await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.invalidRefresh ~= $0 }
+    #expect(source.cursors == [nil, "a", "b"])
     try await program.end()
   }
 }

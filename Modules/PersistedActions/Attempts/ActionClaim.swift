@@ -34,7 +34,7 @@ struct ActionClaim: Sendable, Identifiable {
     handle = record.handle
     queue = record.queue
     payload = record.payload
-    attempt = record.attempts + 1
+    attempt = record.nextAttempt
     checkpoint = record.checkpoint
     enqueuedDate = record.enqueuedDate
     dueDate = record.dueDate
@@ -74,4 +74,7 @@ struct EndedAttempt: Sendable {
   let progress: ReportedProgress?
   /// The retry policy of the action's type. A policy in the action's record precedes it.
   let retry: PersistedRetry
+
+  /// The store of the action.
+  var store: StoreIdentifier? { claim.recordID.storeIdentifier }
 }

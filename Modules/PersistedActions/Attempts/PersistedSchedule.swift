@@ -10,7 +10,8 @@ import Foundation
 /// own in the history.
 ///
 /// A run is the last one if its worker does not list the schedule. The schedule then begins again when a worker with
-/// the schedule starts. All workers of a queue should therefore list the same schedules.
+/// the schedule starts, or when a store is attached to the container of such a worker. All workers of a queue should
+/// therefore list the same schedules.
 public struct PersistedSchedule: Sendable {
   /// The name, unique among the schedules of a program.
   public let name: String

@@ -4,7 +4,8 @@ import Foundation
 // The ends of attempts, and the changes of an action's record during its attempt.
 
 extension WorkerRepository {
-  /// Saves the ends of attempts, in one transaction. An attempt whose lease was lost writes nothing.
+  /// Saves the ends of attempts on actions of one store, in one transaction. An attempt whose lease was lost writes
+  /// nothing.
   ///
   /// A suspended process can resume after another worker has taken its actions over. Each record is therefore fetched
   /// again, and its token compared with the token of the claim. The save then requires the fetched version, so that a

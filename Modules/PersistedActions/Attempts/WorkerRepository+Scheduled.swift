@@ -22,11 +22,12 @@ extension WorkerRepository {
   /// Promotes the actions of normal priority, whose rank stays the due date, with one statement.
   private func promoteUnprioritized(at date: Date) async throws {
     try await inContext { context in
-      _ = try context.execute(
-        BatchUpdateRequest(
-          entityName: PersistedActionRecord.entityName,
-          predicate: due(at: date).filter { $0.priority == Self.normalPriority }.predicate,
-          values: ["state": PersistedActionState.waiting.rawValue]))
+      var request = BatchUpdateRequest(
+        entityName: PersistedActionRecord.entityName,
+        predicate: due(at: date).filter { $0.priority == Self.normalPriority }.predicate,
+        values: ["state": PersistedActionState.waiting.rawValue])
+      request.includesReadOnlyStores = false
+      _ = try context.execute(request)
     }
   }
 
@@ -45,7 +46,7 @@ extension WorkerRepository {
   /// The scheduled actions with reached dates. An earlier release shifted the ranks of scheduled actions too, so that
   /// the due date is compared as well.
   private func due(at date: Date) -> Records {
-    Records().filter { [queues] in
+    Records().inWritableStores().filter { [queues] in
       $0.state == PersistedActionState.scheduled.rawValue && $0.queue.isIn(queues) && $0.rank <= date
         && $0.dueDate <= date
     }
@@ -60,7 +61,7 @@ extension WorkerRepository {
 
   /// Reads the first scheduled action of a queue, by the index.
   private static func firstDueDate(of queue: String, in context: ManagedObjectContext) throws -> Date? {
-    let scheduled = Records().filter {
+    let scheduled = Records().inWritableStores().filter {
       $0.state == PersistedActionState.scheduled.rawValue && $0.queue == queue
     }
     guard let first = try context.fetch(scheduled.sort(\.rank).limit(1)).first else { return nil }

@@ -9,8 +9,9 @@ import Foundation
 /// A reader that finds equal values at two times, one lease apart, knows that the worker has stopped. The reader
 /// measures this interval with its own clock, so that clocks of other processes cannot mislead it.
 struct ObservedClaim: Sendable, Hashable {
-  /// The token of the claim.
+  /// The token of the claim. The claims of one read of a worker have one token, in all stores.
   let lease: UUID
+  let store: StoreIdentifier?
   let worker: UUID?
   /// The heartbeat number of the worker. -1 for a claim that no heartbeat keeps alive: the worker has no record, or
   /// the reading worker does not know this claim of its own.
@@ -35,39 +36,73 @@ extension WorkerRepository {
 
   // MARK: Heartbeats
 
-  /// Saves a heartbeat. Inserts the record of the worker before its first heartbeat, and after another worker has
-  /// deleted the record.
+  /// Saves a heartbeat in each store, because the process of another worker may have only one of the stores. A store
+  /// that fails keeps no heartbeat from the other stores, so that the worker keeps its actions there.
+  ///
+  /// - Throws: The first error of a store.
   func beat(at date: Date) async throws {
+    let (repository, stores) = (self, storesOfWorkers)
+    var failure: (any Error)?
+    for store in stores {
+      do {
+        try await beat(at: date, in: store)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    // The save reports that the context has no store, or read-only ones alone.
+    if stores.isEmpty { try await changing { _ = try repository.insertRecord(at: date, into: $0) } }
+  }
+
+  /// Saves a heartbeat in a store. Inserts the record of the worker before its first heartbeat, and after another
+  /// worker has deleted the record.
+  private func beat(at date: Date, in store: any PersistentStore) async throws {
     let repository = self
     try await changing { context in
-      let workers = try context.fetch(Workers().filter { $0.identifier == repository.worker }.limit(1))
-      if let record = workers.first {
-        record.beats += 1
+      let records = try context.fetch(Workers().inWritableStores().filter { $0.identifier == repository.worker })
+      if let record = records.first(where: { $0.objectID.storeIdentifier == store.identifier }) {
+        // Other workers look for another number, and not for a greater one.
+        record.beats &+= 1
         record.beatDate = date
-        return
+      } else {
+        try context.assign(repository.insertRecord(at: date, into: context), to: store)
       }
-      let record = try ActionWorkerRecord(context: context)
-      record.identifier = repository.worker
-      record.name = repository.workerName
-      // A new record must not repeat a number of a deleted record: an observer that reads both would miss the
-      // heartbeat.
-      record.beats = Int64.random(in: 0..<1 << 48)
-      record.startedDate = date
-      record.beatDate = date
     }
   }
 
-  /// Deletes the record of the worker. Call it when the worker has no claimed actions.
+  /// The stores that can have records of workers.
+  private var storesOfWorkers: [any PersistentStore] {
+    coordinator.persistentStores.filter { store in
+      !store.environment.isReadOnly && store.environment.entities.contains { $0.name == ActionWorkerRecord.entityName }
+    }
+  }
+
+  private func insertRecord(at date: Date, into context: ManagedObjectContext) throws -> ActionWorkerRecord {
+    let record = try ActionWorkerRecord(context: context)
+    record.identifier = worker
+    record.name = workerName
+    // A new record must not repeat a number of a deleted record: an observer that reads both would miss the heartbeat.
+    record.beats = Int64.random(in: 0..<1 << 48)
+    record.startedDate = date
+    record.beatDate = date
+    return record
+  }
+
+  /// Deletes the records of the worker. Call it when the worker has no claimed actions.
   func removeWorker() async throws {
     try await changing { [worker] context in
-      for record in try context.fetch(Workers().filter { $0.identifier == worker }) { context.delete(record) }
+      let records = try context.fetch(Workers().inWritableStores().filter { $0.identifier == worker })
+      for record in records { context.delete(record) }
     }
   }
 
   /// Fetches the running actions of the worker.
   func ownActions() async throws -> [OwnAction] {
     try await inContext { [worker] context in
-      let request = Records().filter { $0.state == PersistedActionState.running.rawValue && $0.worker == worker }
+      let request = Records().inWritableStores().filter {
+        $0.state == PersistedActionState.running.rawValue && $0.worker == worker
+      }
       return try context.fetch(request).map {
         OwnAction(recordID: $0.objectID, lease: $0.lease, isCancelRequested: $0.isCancelRequested)
       }
@@ -97,42 +132,61 @@ extension WorkerRepository {
   func observedClaims(except ownLeases: Set<UUID>) async throws -> Set<ObservedClaim> {
     try await inContext { [queues, worker] context in
       let leases = ownLeases.map(UUID?.some)
-      let request = Records().filter {
+      let request = Records().inWritableStores().filter {
         $0.state == PersistedActionState.running.rawValue && $0.queue.isIn(queues) && !$0.lease.isIn(leases)
       }
       let running = try context.fetch(request.limit(Self.observationLimit))
       guard !running.isEmpty else { return [] }
       let ids = Set(running.compactMap(\.worker))
-      let records = try context.fetch(Workers().filter { $0.identifier.isIn(ids) })
-      let beats = Dictionary(records.map { ($0.identifier, $0.beats) }, uniquingKeysWith: max)
+      let workers = try context.fetch(Workers().inWritableStores().filter { $0.identifier.isIn(ids) })
+      let workersByID = Dictionary(grouping: workers, by: \.identifier)
       return Set(
         running.compactMap { record in
           record.lease.map { lease in
             // The store can have a claim of this worker that the worker does not know, for example because the reply to
             // the commit was lost. The worker's heartbeats must not keep such a claim alive.
             let isOwn = record.worker == worker
+            let records = record.worker.flatMap { workersByID[$0] } ?? []
             return ObservedClaim(
-              lease: lease, worker: record.worker,
-              beats: isOwn ? -1 : record.worker.flatMap { beats[$0] } ?? -1)
+              lease: lease, store: record.objectID.storeIdentifier, worker: record.worker,
+              beats: isOwn ? -1 : Self.beats(for: record, in: records))
           }
         })
     }
   }
 
+  /// The number of the heartbeats that keep a claim alive; -1 without a record of its worker.
+  ///
+  /// The record in the claim's store counts. A worker whose container has detached a store leaves a record there, whose
+  /// number never changes again, and can neither keep nor end the claims of that store. A worker of an earlier release
+  /// has a record in one store only.
+  ///
+  /// - Parameter records: The records of the claim's worker in all stores.
+  private static func beats(for claim: PersistedActionRecord, in records: [ActionWorkerRecord]) -> Int64 {
+    let store = claim.objectID.storeIdentifier
+    return (records.first { $0.objectID.storeIdentifier == store } ?? records.first)?.beats ?? -1
+  }
+
   /// Moves the actions of claims back to the waiting state, or parks actions without attempts left. Deletes the records
-  /// of their workers.
+  /// of their workers in the stores of the claims: in another store the worker may live.
   ///
   /// - Returns: An event for each action.
   func rescue(_ claims: Set<ObservedClaim>, at date: Date) async throws -> [PersistedActionEvent] {
     try await changing { [worker] context in
       let tokens = claims.map { UUID?.some($0.lease) }
-      let request = Records().filter {
+      let request = Records().inWritableStores().filter {
         $0.state == PersistedActionState.running.rawValue && $0.lease.isIn(tokens)
       }
       let recording = AttemptRecording(repository: self, context: context, date: date)
-      let events = try context.fetch(request).map { try recording.rescue($0) }
+      let leasesByStore = Dictionary(grouping: claims, by: \.store).mapValues { Set($0.map(\.lease)) }
+      let events = try context.fetch(request).filter { record in
+        record.lease.map { leasesByStore[record.objectID.storeIdentifier]?.contains($0) == true } ?? false
+      }.map { try recording.rescue($0) }
+      let workersByStore = Dictionary(grouping: claims, by: \.store).mapValues { Set($0.compactMap(\.worker)) }
       let stoppedWorkers = Set(claims.compactMap(\.worker)).subtracting([worker])
-      for record in try context.fetch(Workers().filter { $0.identifier.isIn(stoppedWorkers) }) {
+      let workers = Workers().inWritableStores().filter { $0.identifier.isIn(stoppedWorkers) }
+      for record in try context.fetch(workers)
+      where workersByStore[record.objectID.storeIdentifier]?.contains(record.identifier) == true {
         context.delete(record)
       }
       return events
@@ -142,7 +196,8 @@ extension WorkerRepository {
   /// Fetches the other workers without a running action.
   func idleWorkers() async throws -> Set<ObservedWorker> {
     try await inContext { [worker] context in
-      let otherWorkers = try context.fetch(Workers().filter { $0.identifier != worker }.limit(Self.observationLimit))
+      let request = Workers().inWritableStores().filter { $0.identifier != worker }
+      let otherWorkers = try context.fetch(request.limit(Self.observationLimit))
       guard !otherWorkers.isEmpty else { return [] }
       let busy = try Self.busyWorkers(among: otherWorkers.map(\.identifier), in: context)
       return Set(
@@ -152,7 +207,7 @@ extension WorkerRepository {
   }
 
   private static func busyWorkers(among ids: [UUID], in context: ManagedObjectContext) throws -> Set<UUID> {
-    let request = Records().filter {
+    let request = Records().inWritableStores().filter {
       $0.state == PersistedActionState.running.rawValue && $0.worker.isIn(ids.map(UUID?.some))
     }
     return Set(try context.fetch(request).compactMap(\.worker))
@@ -162,59 +217,13 @@ extension WorkerRepository {
   /// inserts its record again with its next heartbeat.
   func deleteIdleWorkers(_ workers: Set<ObservedWorker>) async throws {
     try await changing { context in
-      let records = try context.fetch(Workers().filter { $0.identifier.isIn(workers.map(\.worker)) })
+      let request = Workers().inWritableStores().filter { $0.identifier.isIn(workers.map(\.worker)) }
+      let records = try context.fetch(request)
       let busy = try Self.busyWorkers(among: records.map(\.identifier), in: context)
       for record in records where !busy.contains(record.identifier) {
         let observed = ObservedWorker(worker: record.identifier, beats: record.beats)
         if workers.contains(observed) { context.delete(record) }
       }
-    }
-  }
-
-  // MARK: Schedules
-
-  /// Inserts the record of a schedule, or updates the record while it waits for its date. A record whose action runs or
-  /// is retried keeps its values.
-  ///
-  /// A record with a former name of the action keeps the name: a program with either name runs it, and a second record
-  /// would run each date once more.
-  func ensureRecord(of schedule: PersistedSchedule, at date: Date) async throws {
-    let payload = try schedule.encode()
-    let entity = actions.entity
-    try await changing { context in
-      let key = PersistedActionRecord.key(ofSchedule: schedule.name)
-      let found = try context.fetch(Records().filter { $0.name.isIn(schedule.actionNames) && $0.activeKey == key })
-      let text = schedule.schedule.description
-      if let record = found.first(where: { $0.name == schedule.actionName }) ?? found.first {
-        // Two programs with different names may each have inserted a record.
-        for other in found where other !== record && other.state == .scheduled && other.attempts == 0 {
-          context.delete(other)
-        }
-        guard record.state == .scheduled, record.attempts == 0 else { return }
-        if record.payload != payload { record.payload = payload }
-        if record.queue != schedule.queue { record.queue = schedule.queue }
-        let priority = Int16(schedule.priority.rawValue)
-        if record.priority != priority { record.priority = priority }
-        guard record.scheduleText != text, let next = schedule.schedule.nextDate(after: date) else { return }
-        record.scheduleText = text
-        record.schedule(for: next)
-        context.signalOnSave(ActionChannel.due)
-        return
-      }
-      guard let next = schedule.schedule.nextDate(after: date) else { return }
-      let record = PersistedActionRecord(entity: entity, insertInto: context)
-      record.identifier = .random()
-      record.name = schedule.actionName
-      record.queue = schedule.queue
-      record.payload = payload
-      record.key = key
-      record.activeKey = key
-      record.priority = Int16(schedule.priority.rawValue)
-      record.enqueuedDate = date
-      record.scheduleName = schedule.name
-      record.scheduleText = text
-      record.schedule(for: next)
-      context.signalOnSave(ActionChannel.due)
     }
   }
 }

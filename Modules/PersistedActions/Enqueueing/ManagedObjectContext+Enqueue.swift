@@ -6,13 +6,18 @@ extension ManagedObjectContext {
   /// Inserts an action into this context. The next save of the context commits the action together with the other
   /// changes; a save that fails, and a rollback of the context, leave no action in the store.
   ///
+  /// An undo before the save takes the action back together with the other changes of its group. An undo after the save
+  /// leaves the action, which a worker may have run: cancel it by ``PersistedActions/cancel(_:)``.
+  ///
   /// If the store has an unfinished action with the same name, or a former one, and the same unique key, this call
   /// inserts no record and returns the handle of the stored action, which keeps its payload, date and priority. If
   /// another context saves an equal action before this context's save, the save omits this action and commits all other
-  /// changes; it begins again for this, so that it calls the hooks of objects again. This call ignores finished actions.
+  /// changes; it begins again for this, so that it calls the hooks of objects again. This call ignores finished
+  /// actions, and the actions of read-only stores.
   ///
-  /// Call it on the context's thread. An action with a unique key costs one fetch. The commit wakes the workers of this
-  /// process, and of every other process with the store open.
+  /// Call it on the context's thread. An action with a unique key costs one fetch, which also under a pinned snapshot
+  /// reads the present state of the stores. The commit wakes the workers of this process, and of every other process
+  /// with the store open.
   ///
   /// - Parameters:
   ///   - action: The action, which is encoded at once.
@@ -61,7 +66,6 @@ extension ManagedObjectContext {
         throw error
       }
     }
-    signalOnSave(ActionChannel.due)
     return record.handle
   }
 
@@ -69,7 +73,19 @@ extension ManagedObjectContext {
   ///
   /// - Parameter names: The name of the action and its former names.
   private final func unfinishedAction(_ names: [String], _ key: String) throws -> PersistedActionHandle? {
-    let request = FetchRequest(PersistedActionRecord.self).filter { $0.name.isIn(names) && $0.activeKey == key }
-    return try fetch(request.limit(1)).first?.handle
+    // No worker of the coordinator can run an action of a read-only store.
+    let request = FetchRequest(PersistedActionRecord.self).inWritableStores()
+      .filter { $0.name.isIn(names) && $0.activeKey == key }
+      .limit(1)
+    guard hasPinnedSnapshot, let coordinator = persistentStoreCoordinator else {
+      return try fetch(request).first?.handle
+    }
+    for case let record as PersistedActionRecord in insertedObjects
+    where names.contains(record.name) && record.activeKey == key {
+      return record.handle
+    }
+    // Not from the pinned state: an action that is unfinished there may have finished, and runs no second time.
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    return try context.performAndWait { try context.fetch(request).first?.handle }
   }
 }

@@ -37,7 +37,9 @@ public struct PersistedActions: Sendable {
   /// Returns the action with a handle; `nil` if the store has no such action, for example after pruning.
   ///
   /// The save of an action with a unique key may have joined it to an equal action of another context. For the handle
-  /// of such an action, returns the latest action with the same name and key.
+  /// of such an action, returns the unfinished action with the same name and key, and without such an action the action
+  /// that was enqueued last. An action of a read-only store is returned only if the other stores have no equal action.
+  /// The look-up among finished actions costs a read of all finished actions with the name.
   public func action(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo? {
     try await repository.inContext { try Self.record(handle, in: $0).map(PersistedActionInfo.init) }
   }
@@ -170,8 +172,25 @@ public struct PersistedActions: Sendable {
   ) throws -> PersistedActionRecord? {
     let own = try ownRecord(handle, in: context)
     guard own == nil, let key = handle.uniqueKey else { return own }
-    let request = Records().filter { $0.name == handle.name && $0.key == key }
-    return try context.fetch(request.sort(\.enqueuedDate, .reverse).limit(1)).first
+    let stores = context.persistentStoreCoordinator?.persistentStores ?? []
+    if stores.contains(where: \.environment.isReadOnly) {
+      // A save joins actions only in a store that can be written, whatever equal actions the read-only stores have.
+      let joined = try equalRecord(handle.name, key, among: Records().inWritableStores(), in: context)
+      if let joined { return joined }
+    }
+    return try equalRecord(handle.name, key, among: Records(), in: context)
+  }
+
+  /// Fetches the unfinished record with a name and a unique key, or else the finished one that was enqueued last.
+  private static func equalRecord(
+    _ name: String, _ key: String, among records: Records, in context: ManagedObjectContext
+  ) throws -> PersistedActionRecord? {
+    // Saves join actions to unfinished ones, which the unique index finds. A store has one unfinished action with a
+    // key.
+    let unfinished = records.filter { $0.name == name && $0.activeKey == key }
+    if let record = try context.fetch(unfinished.limit(1)).first { return record }
+    let finished = records.filter { $0.name == name && $0.key == key }
+    return try context.fetch(finished.sort(\.enqueuedDate, .reverse).limit(1)).first
   }
 
   /// Fetches the record of a handle.

@@ -17,12 +17,15 @@ extension PersistedActionRecord {
     return (try? JSONText.decode([PersistedActionFailure].self, from: .string(failuresText))) ?? []
   }
 
+  /// The number of the next attempt. A damaged record may have the greatest number, which has no successor.
+  var nextAttempt: Int { attempts == .max ? .max : attempts + 1 }
+
   /// The maximum number of failures that a record keeps.
   private static let failureLimit = 10
 
   /// Counts a failed attempt and adds its error to the failures.
   func noteFailure(_ text: String, at date: Date) {
-    attempts += 1
+    attempts = nextAttempt
     var failures = failures
     failures.append(PersistedActionFailure(attempt: attempts, date: date, text: text))
     failuresText = try? JSONText.encode(Array(failures.suffix(Self.failureLimit)))
@@ -83,12 +86,15 @@ extension PersistedActionRecord {
   static func key(ofSchedule name: String) -> String { "schedule:\(name)" }
 
   /// Counts the actions in each of some states, without zeros. The cost grows with the counted numbers.
+  ///
+  /// - Parameter records: The counted actions.
   static func counts(
-    of states: [PersistedActionState], in context: ManagedObjectContext
+    of states: [PersistedActionState], among records: FetchRequest<PersistedActionRecord> = FetchRequest(),
+    in context: ManagedObjectContext
   ) throws -> [PersistedActionState: Int] {
     var counts: [PersistedActionState: Int] = [:]
     for state in states {
-      let count = try context.count(for: FetchRequest(PersistedActionRecord.self).filter { $0.state == state.rawValue })
+      let count = try context.count(for: records.filter { $0.state == state.rawValue })
       if count > 0 { counts[state] = count }
     }
     return counts

@@ -2,7 +2,7 @@ import CoherenceCore
 import Foundation
 
 /// The record of an enqueued action.
-final class PersistedActionRecord: ManagedObject, DeclaredEntity, DiscardedOnCollision {
+final class PersistedActionRecord: ManagedObject, DeclaredEntity, DiscardedOnCollision, KeptByUndo {
   struct Properties: EntityProperties {
     static let table = Properties()
     let identifier = AttributeKey<UUID>("identifier")
@@ -184,4 +184,10 @@ final class PersistedActionRecord: ManagedObject, DeclaredEntity, DiscardedOnCol
   }
 
   var isDiscardedOnCollision: Bool { activeKey != nil }
+
+  /// Has the save of a new action wake the workers. A signal of the enqueueing would be sent by the first save, and an
+  /// undone action may come back after that save by a redo.
+  override func willSave() {
+    if isInserted, !state.isFinal { managedObjectContext?.signalOnSave(ActionChannel.due) }
+  }
 }

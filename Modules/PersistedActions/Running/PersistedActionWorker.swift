@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// May be used from any thread. If a worker is released without a stop, other workers take its actions over.
 public final class PersistedActionWorker: Sendable {
-  private let engine: WorkerEngine
+  let engine: WorkerEngine
   private let lifecycle = Mutex(Lifecycle())
 
   private struct Lifecycle {
@@ -57,7 +57,8 @@ public final class PersistedActionWorker: Sendable {
   ///   - container: The container, or the `Connect`, whose stores have the actions. Retained until the worker is
   ///     released.
   ///   - actions: The types of the actions that the worker can run.
-  ///   - schedules: The schedules whose records the worker inserts and updates when it starts.
+  ///   - schedules: The schedules whose records the worker inserts and updates when it starts, and when a store is
+  ///     attached later.
   ///   - options: The limits.
   ///   - clock: The clock of leases and due dates.
   /// - Throws: ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`; ``ErrorCode/illegalState``
@@ -122,6 +123,9 @@ public final class PersistedActionWorker: Sendable {
   /// ends, the stop completes nevertheless; other workers run the actions again after their leases have expired. A
   /// cancellation of the task changes nothing.
   ///
+  /// A call by an action of the worker, or by a task that the action has made, returns at once: the worker stops after
+  /// the end of the action.
+  ///
   /// - Parameters:
   ///   - mode: The treatment of running actions.
   ///   - limit: The time after which a draining stop cancels the running actions and hands them back; `nil` for no
@@ -150,6 +154,13 @@ public final class PersistedActionWorker: Sendable {
         try await engine.clock.sleep(limit)
         await engine.handBackRunning(throughStart: number)
       }
+    }
+    guard !AttemptScope.isRunning(by: engine.repository.worker) else {
+      Task {
+        await stop.value
+        deadline?.cancel()
+      }
+      return
     }
     await stop.value
     deadline?.cancel()

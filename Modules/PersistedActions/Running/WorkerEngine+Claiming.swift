@@ -27,6 +27,9 @@ extension WorkerEngine {
       // worker has stopped, so the timer must be set for it.
       if othersMayClaim { claimObservation.expectClaims() }
       setTimer()
+    } catch let error where ErrorCode.contextWithoutStore ~= error || ErrorCode.noStore ~= error {
+      // Without a store nothing is due. The stream of signals has an element when a store is attached.
+      allWaitingClaimed = false
     } catch {
       log("The store of persisted actions cannot be read; the worker tries again.", error)
       allWaitingClaimed = false
@@ -44,7 +47,9 @@ extension WorkerEngine {
   // MARK: Reading the store
 
   /// Reads the store: moves due actions to the waiting state, and takes over the actions of stopped workers. Also
-  /// prunes finished actions and reports the numbers of actions, each after its interval.
+  /// prunes finished actions and reports the numbers of actions, each after its interval, and updates the schedules
+  /// after a store was attached or detached, after the date of the system was set back, and after the end of a run
+  /// that has kept its properties.
   ///
   /// - Returns: Whether this worker or another worker has moved the action with the earliest due date.
   @discardableResult
@@ -52,6 +57,7 @@ extension WorkerEngine {
     allWaitingClaimed = false
     counters.withLock { $0.looks += 1 }
     let formerDueDate = nextDueDate
+    try await updateSchedulesIfNeeded()
     nextDueDate = try await repository.promoteScheduled(at: clock.date())
     if isObservationDue { try await observeOthers() } else { claimObservation.expectClaims() }
     try await pruneIfDue()

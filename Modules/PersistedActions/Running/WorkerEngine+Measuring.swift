@@ -24,8 +24,11 @@ extension WorkerEngine {
     let coordinator = repository.coordinator
     guard coordinator.isObserved else { return }
     lastMeasurement = clock.elapsed()
-    // The next round reports a failure of the store.
-    let counts = try? await repository.inContext { try PersistedActionRecord.counts(of: Self.measuredStates, in: $0) }
+    // No worker of the container runs the actions of read-only stores. The next round reports a failure of the store.
+    let counts = try? await repository.inContext { context in
+      try PersistedActionRecord.counts(
+        of: Self.measuredStates, among: ActionRepository.Records().inWritableStores(), in: context)
+    }
     guard let counts else { return }
     for state in Self.measuredStates {
       coordinator.report(StackGauge("persistedActions", state: state.rawValue, counts[state] ?? 0))

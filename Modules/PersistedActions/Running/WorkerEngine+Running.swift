@@ -32,7 +32,7 @@ extension WorkerEngine {
       running[last.claim.id] = nil
       if let attempt {
         ended.append(attempt)
-        startSaving()
+        startSaving(in: attempt.store)
       }
     }
     if buffer.isEmpty { await measureWhenIdle() }
@@ -92,8 +92,10 @@ extension WorkerEngine {
     send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
     // An immediate task avoids a change of threads: the action runs on the slot's thread up to its first suspension.
-    let task = Task.immediateDetached { [coordinator = repository.coordinator] in
-      try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
+    let task = Task.immediateDetached { [coordinator = repository.coordinator, worker = repository.worker] in
+      try await AttemptScope.run(by: worker) {
+        try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
+      }
     }
     context.attach(task)
     let result = await task.result
@@ -146,30 +148,36 @@ extension WorkerEngine {
 
   // MARK: Saving ends
 
-  private func startSaving() {
-    guard !isSaving else { return }
-    isSaving = true
-    Task { await self.saveEnds() }
+  private func startSaving(in store: StoreIdentifier?) {
+    guard savingStores.insert(store).inserted else { return }
+    Task { await self.saveEnds(in: store) }
   }
 
-  /// Saves the ends of attempts until none is left. Ends from the time of a save form the next group.
-  private func saveEnds() async {
-    while !ended.isEmpty {
-      saving = ended
-      ended = []
-      await save(saving)
-      saving = []
+  /// Saves the ends of attempts on the actions of a store until none is left. Ends from the time of a save form the
+  /// next group.
+  ///
+  /// Each store has saves of its own, so that a store that fails delays no end in another store. A save over several
+  /// stores could also commit in one of them and fail in another; its repetition would take the saved ends for ends
+  /// without a lease.
+  private func saveEnds(in store: StoreIdentifier?) async {
+    while true {
+      let group = ended.filter { $0.store == store }
+      guard !group.isEmpty else { break }
+      ended.removeAll { $0.store == store }
+      saving += group
+      await save(group)
+      saving.removeAll { $0.store == store }
       await measureWhenIdle()
       if !allWaitingClaimed, phase == .started { wakeSignal.send(readingStore: false) }
     }
-    isSaving = false
+    savingStores.remove(store)
     resumeIdleWaiters()
   }
 
   private static let longestSaveDelay = Duration.seconds(30)
 
-  /// Saves a group of ends, and repeats the save while the store fails. The repetition needs no limit: if this worker
-  /// cannot save its heartbeats either, another worker takes the actions over.
+  /// Saves a group of ends of one store, and repeats the save while the store fails. The repetition needs no limit: if
+  /// this worker cannot save its heartbeats either, another worker takes the actions over.
   private func save(_ attempts: [EndedAttempt]) async {
     var delay = Duration.milliseconds(100)
     while true {

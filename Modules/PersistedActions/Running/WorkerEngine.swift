@@ -47,7 +47,8 @@ actor WorkerEngine {
   var ended: [EndedAttempt] = []
   /// The attempts whose ends are being saved.
   var saving: [EndedAttempt] = []
-  var isSaving = false
+  /// The stores in which ends are being saved.
+  var savingStores: Set<StoreIdentifier?> = []
   /// The number of slots: tasks that run claimed actions one after the other.
   var slotCount = 0
   /// Whether the last claims have taken all waiting actions. The worker claims again after a signal or a due date.
@@ -60,6 +61,8 @@ actor WorkerEngine {
   var timer: Task<Void, Never>?
   /// The task that sends heartbeats.
   var beating: Task<Void, Never>?
+  /// The latest date at which the schedules were checked or the store was read.
+  private var latestDate: Date?
   /// The earliest date of a scheduled action at the last read of the store.
   var nextDueDate: Date?
   var claimObservation = ClaimObservation()
@@ -67,6 +70,10 @@ actor WorkerEngine {
   /// claim of the worker expires, so only this observation finds the record for its deletion.
   var workerObservation = HeartbeatObservation<ObservedWorker>()
   var lastPruning: Duration?
+  /// The schedules whose records could not be updated, because their actions ran or were retried.
+  private var outdatedSchedules: [PersistedSchedule] = []
+  /// The count of attached and detached stores when the records of the schedules were inserted and updated last.
+  private var storeChangeCount: Int?
   /// The time of the last report of the numbers of actions.
   var lastMeasurement: Duration?
 
@@ -119,9 +126,29 @@ actor WorkerEngine {
   }
 
   private func ensureSchedules() async throws {
-    for schedule in repository.catalog.allSchedules {
-      try await repository.ensureRecord(of: schedule, at: clock.date())
+    let (date, count) = (clock.date(), repository.coordinator.storeChangeCount)
+    try await ensure(repository.catalog.allSchedules, at: date)
+    latestDate = date
+    storeChangeCount = count
+  }
+
+  private func ensure(_ schedules: [PersistedSchedule], at date: Date) async throws {
+    var outdated: [PersistedSchedule] = []
+    for schedule in schedules {
+      let isCurrent = try await repository.ensureRecord(of: schedule, at: date)
+      if !isCurrent { outdated.append(schedule) }
     }
+    outdatedSchedules = outdated
+  }
+
+  /// Inserts and updates the records of the schedules if, since the last time, a store was attached or detached, or the
+  /// date of the system was set back. Otherwise updates only the records that could not be updated before.
+  func updateSchedulesIfNeeded() async throws {
+    let date = clock.date()
+    let isSetBack = latestDate.map { date.addingTimeInterval(WorkerRepository.clockDifference) < $0 } ?? false
+    if isSetBack || storeChangeCount != repository.coordinator.storeChangeCount { return try await ensureSchedules() }
+    latestDate = max(latestDate ?? date, date)
+    if !outdatedSchedules.isEmpty { try await ensure(outdatedSchedules, at: date) }
   }
 
   /// Stops the worker, and lets the running actions run to their end unless ``handBackRunning(throughStart:)`` is
@@ -166,13 +193,14 @@ actor WorkerEngine {
 
   /// Moves claimed actions back to the waiting state, for other workers.
   func handBack(_ claims: [ActionClaim]) async {
-    guard !claims.isEmpty else { return }
-    let attempts = claims.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }
     let date = clock.date()
-    do {
-      publish(try await uncancelled { try await $0.finish(attempts, at: date) })
-    } catch {
-      log("Claimed actions could not be handed back; other workers run them after their lease.", error)
+    for group in Dictionary(grouping: claims, by: \.recordID.storeIdentifier).values {
+      let attempts = group.map { EndedAttempt(claim: $0, outcome: .handedBack, progress: nil, retry: .standard) }
+      do {
+        publish(try await uncancelled { try await $0.finish(attempts, at: date) })
+      } catch {
+        log("Claimed actions could not be handed back; other workers run them after their lease.", error)
+      }
     }
   }
 
@@ -240,7 +268,7 @@ actor WorkerEngine {
   /// The number of claimed actions whose ends are not saved yet.
   var outstanding: Int { buffer.count + running.count + ended.count + saving.count }
 
-  private var isIdle: Bool { outstanding == 0 && slotCount == 0 && !isSaving }
+  private var isIdle: Bool { outstanding == 0 && slotCount == 0 && savingStores.isEmpty }
 
   private func untilIdle() async {
     guard !isIdle else { return }

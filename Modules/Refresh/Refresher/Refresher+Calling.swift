@@ -14,7 +14,9 @@ extension Refresher {
   /// - Returns: The status after the attempt, or the present status if `onlyIfStale` has prevented an attempt.
   /// - Throws: The error of the attempt, whose text is also in the status, unless the attempt was cancelled or another
   ///   attempt has taken over; ``ErrorCode/refreshInProgress`` when another process refreshes the scope;
-  ///   ``ErrorCode/invalidRefresh`` for a scope without a registration; errors of the store.
+  ///   ``ErrorCode/invalidRefresh`` for a scope without a registration; ``ErrorCode/deadlock`` in an action that the
+  ///   attempt waits for, such as the attempt itself, or an action that runs before the attempt in the queue of the
+  ///   entity; errors of the store.
   @discardableResult
   public func refresh(
     _ type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil, onlyIfStale: Bool = false

@@ -34,7 +34,8 @@ extension Refresher {
   /// Registers the refresh of an entity by pages of its changes since a cursor.
   ///
   /// An attempt loads and merges pages until the last one. One transaction saves each page and its cursor. After a
-  /// failure, the next attempt continues with the last saved cursor.
+  /// failure, the next attempt continues with the last saved cursor. A page with a next page, and with the cursor of an
+  /// earlier page of the attempt, fails the attempt with ``ErrorCode/invalidRefresh``.
   ///
   /// ```swift
   /// try refresher.register(changesOf: Song.self) { request in
@@ -49,7 +50,7 @@ extension Refresher {
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
   ///   - condition: Protects stored records that do not satisfy the condition, as in
   ///     ``RefreshRequest/merge(_:subsetFilter:condition:options:)``.
-  ///   - mergeOptions: The options of the merges.
+  ///   - mergeOptions: The options of the merges. The refresher sets the beginning of the request for each page.
   ///   - source: Loads and returns the page after the request's cursor.
   /// - Throws: As ``register(list:entityName:scope:stalenessInterval:schedule:timeLimit:_:)``.
   public func register(
@@ -64,18 +65,57 @@ extension Refresher {
       timeLimit: timeLimit
     ) { request in
       var request = request
+      // A service whose pages lead back to an earlier page would keep the attempt busy until its time limit.
+      var cursors = Set([request.cursor])
       while true {
+        // Each change is on one page only. A merge that took a page for older than an edit confirmed before the request
+        // would lose another client's later change.
+        var options = mergeOptions
+        options.requestedAt = ContinuousClock.now
         let page = try await source(request)
-        try await request.merge(page, subsetFilter: subsetFilter, condition: condition, options: mergeOptions)
+        try await request.merge(page, subsetFilter: subsetFilter, condition: condition, options: options)
         guard page.hasMore, !page.isComplete else { return }
-        guard let cursor = page.cursor, cursor != request.cursor else {
+        guard let cursor = page.cursor, cursors.insert(cursor).inserted else {
           throw CoherenceError(
             .invalidRefresh,
-            "A page of changes of '\(request.entity.name)' has a next page, but no cursor or the cursor of the "
-              + "previous page; give each page the position after its records.")
+            "A page of changes of '\(request.entity.name)' has a next page, but no cursor or the cursor of an "
+              + "earlier page; give each page the position after its records.")
         }
         request.cursor = cursor
       }
+    }
+  }
+
+  /// Takes the registration of a list back, for example when the user signs out or closes a project.
+  ///
+  /// The method ends the automatic attempts of the list, cancels a running attempt, waits for the end of the attempt,
+  /// and deletes the status with its cursor. A call by an attempt waits for no attempt: the status is deleted after the
+  /// end of the list's attempt. A call of ``refresh(_:entityName:scope:onlyIfStale:)`` that waits for the attempt throws
+  /// the error of its cancellation. The records of the list stay in the store.
+  ///
+  /// The list may be registered again at once. If another process is refreshing the list, the status stays for this
+  /// process.
+  ///
+  /// - Throws: ``ErrorCode/invalidRefresh`` for a scope without a list; ``ErrorCode/unknownEntity``;
+  ///   ``ErrorCode/unmanagedEntity``. After ``ErrorCode/noStore`` and other errors of the store, the list is
+  ///   unregistered too, and the status stays.
+  public func unregister(
+    list type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil
+  ) async throws {
+    let name = StatusName(try entity(type, entityName), .list, scope: scope)
+    let list = try scopes.remove(list: name)
+    let attempt = await list.remove()
+    // In a task of its own, because a context performs no block in the cancelled task of a caller. The deletion is no
+    // part of an action of the caller.
+    let deletion = Task.detached { [stack, scopes] in
+      _ = await attempt?.result
+      scopes.noteEnd(of: list)
+      try await stack.table.remove(name, now: stack.now)
+    }
+    guard attempt != nil, RefreshAction.isCurrent else { return try await deletion.value }
+    // The running attempt may be the caller, or may wait for the caller.
+    Task.detached { [stack] in
+      if case .failure(let error) = await deletion.result { stack.connect.errorHandler(error) }
     }
   }
 

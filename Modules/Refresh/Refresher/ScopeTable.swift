@@ -5,6 +5,8 @@ import Synchronization
 final class ScopeTable: FetchObserver {
   private struct State {
     var lists: [(name: StatusName, scope: ScopeRefresher)] = []
+    /// The removed lists whose last attempt may still run.
+    var endingLists: [ScopeRefresher] = []
     var reads: [String: RefreshRegistration] = [:]
     /// The running reads, by their names.
     var runningReads: [StatusName: RunningRead] = [:]
@@ -37,6 +39,24 @@ final class ScopeTable: FetchObserver {
     }
   }
 
+  /// Removes a list. A stop finds its attempt until ``noteEnd(of:)`` is called.
+  ///
+  /// - Throws: ``ErrorCode/invalidRefresh`` for a scope without a list.
+  func remove(list name: StatusName) throws -> ScopeRefresher {
+    try state.withLock { state in
+      guard let index = state.lists.firstIndex(where: { $0.name == name }) else { throw name.unregisteredError }
+      state.byEntity = [:]
+      let scope = state.lists.remove(at: index).scope
+      state.endingLists.append(scope)
+      return scope
+    }
+  }
+
+  /// Notes the end of the last attempt of a removed list.
+  func noteEnd(of scope: ScopeRefresher) {
+    state.withLock { state in state.endingLists.removeAll { $0 === scope } }
+  }
+
   /// Adds the read of an entity.
   ///
   /// - Throws: ``ErrorCode/invalidRefresh`` for a second read of an entity.
@@ -58,8 +78,10 @@ final class ScopeTable: FetchObserver {
   /// The scopes of all lists.
   var lists: [ScopeRefresher] { state.withLock { $0.lists.map(\.scope) } }
 
-  /// The scopes of all lists and of the running reads.
-  var all: [ScopeRefresher] { state.withLock { $0.lists.map(\.scope) + $0.runningReads.values.map(\.scope) } }
+  /// The scopes of all lists, of removed lists whose last attempt may still run, and of the running reads.
+  var all: [ScopeRefresher] {
+    state.withLock { $0.lists.map(\.scope) + $0.endingLists + $0.runningReads.values.map(\.scope) }
+  }
 
   /// Whether the refresher is started.
   var isStarted: Bool { state.withLock { $0.isStarted } }
@@ -81,10 +103,7 @@ final class ScopeTable: FetchObserver {
   func list(_ name: StatusName) throws -> ScopeRefresher {
     let scope = state.withLock { state in state.lists.first { $0.name == name }?.scope }
     if let scope { return scope }
-    throw CoherenceError(
-      .invalidRefresh,
-      "No list of '\(name.entity.name)' is registered for the scope; register a list with `register(list:)` or "
-        + "`register(changesOf:)`.")
+    throw name.unregisteredError
   }
 
   /// Runs a block with the scope of a read, which concurrent reads of one key share.

@@ -12,15 +12,21 @@ struct RefreshAction: AsyncEntityAction {
   let status: RefreshStatus
   /// Extends the lease after the wait in the queue. Throws when another attempt has taken the lease over.
   let renewLease: @Sendable () async throws -> Void
+  /// Releases the lease of a cancelled attempt.
+  let releaseLease: @Sendable () async -> Void
 
   var entityName: String? { registration.entity.name }
 
   func execute(context: ActionContext) async throws {
     try await renewLease()
-    try await registration.body(
-      RefreshRequest(
-        context: context, entity: registration.entity, scope: store.name.scope.isEmpty ? nil : store.name.scope,
-        reason: reason, lastSyncTime: status.lastSyncTime, cursor: status.cursor, store: store))
+    let request = RefreshRequest(
+      context: context, entity: registration.entity, scope: store.name.scope.isEmpty ? nil : store.name.scope,
+      reason: reason, lastSyncTime: status.lastSyncTime, cursor: status.cursor, store: store)
+    let result: Result<Void, any Error>
+    do { result = .success(try await registration.body(request)) } catch { result = .failure(error) }
+    // As a part of the action: a detachment of the store cancels the action, and closes the store after its end.
+    if AnyActionHandle.current?.completionStatus == .canceled { await releaseLease() }
+    try result.get()
   }
 }
 
@@ -41,13 +47,17 @@ extension RefreshAction {
   /// Runs the action and waits for its end. Cancelling the task cancels the action, and does not end the wait: the
   /// attempt has its lease until it changes no more records. Observers of the stack see the run as an operation.
   ///
+  /// - Parameter noteSubmission: Receives the handle of the action before the wait.
   /// - Returns: The failure; `nil` after a success.
-  func run(in connect: any Connect & ActionManager) async -> Failure? {
+  func run(
+    in connect: any Connect & ActionManager, noteSubmission: @Sendable (AnyActionHandle) async -> Void
+  ) async -> Failure? {
     var isCanceled = false
     do {
       try await connect.persistentStoreCoordinator.observed(StackOperation(.refresh, registration.entity.name)) {
         let handle = try connect.execute(self, options: ActionOptions(timeout: registration.timeLimit))
         defer { isCanceled = handle.completionStatus == .canceled }
+        await noteSubmission(handle)
         try await withTaskCancellationHandler {
           // In a task of its own, because a cancellation would end the wait before the action has ended.
           try await Task { try await handle.value }.value

@@ -31,7 +31,8 @@ extension RefreshRequest {
   ///     older than the record. `existing.name` reads the stored record, and `incoming.name` the page. A tombstone has
   ///     no incoming values, and a comparison with a missing value is false. A condition on versions therefore needs a
   ///     case for tombstones: `incoming.revision == nil OR incoming.revision >= existing.revision`.
-  ///   - options: The options of the merge, which always saves.
+  ///   - options: The options of the merge, which always saves. An attempt that loads several pages sets
+  ///     `requestedAt` for each of them.
   /// - Returns: The counts of the merge.
   /// - Throws: The errors of the merge; ``ErrorCode/cancelled`` when the attempt has exceeded its time limit.
   @discardableResult

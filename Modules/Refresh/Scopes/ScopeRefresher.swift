@@ -23,10 +23,16 @@ actor ScopeRefresher {
   private let name: StatusName
   private let throttle = ScopeCheckThrottle()
   private var isStarted = false
+  /// Whether the list was unregistered, so that no attempt begins any more.
+  private var isRemoved = false
   /// The reason of an automatic attempt that could not begin, because of a running attempt or a suspended Connect.
   private var missedReason: RefreshReason?
   /// The running attempt.
   private var current: Task<Outcome, any Error>?
+  /// The action of the running attempt; `nil` before its submission.
+  private var currentAction: AnyActionHandle?
+  /// Sends the action of the running attempt, and ends with the attempt.
+  private var submissions = Broadcast<AnyActionHandle>()
   private var timer: Task<Void, Never>?
   /// The date of the next automatic attempt, which the end of the last attempt has set.
   private var dueDate: Date?
@@ -36,6 +42,10 @@ actor ScopeRefresher {
   private var repeatedStart: Date?
   /// The number of failures to read or save the status since the end of an attempt was saved.
   private var storeFailureCount = 0
+  /// The latest own attempts whose ends were not saved, because their store has failed or was detached. The store may
+  /// still have their leases.
+  private var endedOwners: [UUID] = []
+  private static let endedOwnerLimit = 100
   /// The count of attached and detached stores when an attempt began last, or was put off.
   private var storeChangeCount = 0
 
@@ -52,7 +62,7 @@ actor ScopeRefresher {
 
   /// Begins the automatic attempts, unless a concurrent call has stopped the refresher before.
   func start(if refresherIsStarted: @Sendable () -> Bool) {
-    guard refresherIsStarted() else { return }
+    guard !isRemoved, refresherIsStarted() else { return }
     isStarted = true
     trigger(.start)
   }
@@ -74,6 +84,14 @@ actor ScopeRefresher {
     timer?.cancel()
     timer = nil
     return current
+  }
+
+  /// Ends the attempts of an unregistered list for good, and cancels a running attempt.
+  ///
+  /// - Returns: The cancelled attempt.
+  func remove() -> Task<Outcome, any Error>? {
+    isRemoved = true
+    return cancel { false }
   }
 
   // MARK: Automatic attempts
@@ -118,10 +136,15 @@ actor ScopeRefresher {
   /// Refreshes the scope, or waits for the running attempt.
   ///
   /// - Parameter onlyIfStale: Whether an attempt begins only for stale data.
+  /// - Throws: ``ErrorCode/invalidRefresh`` for an unregistered list, and ``ErrorCode/deadlock`` in an action that the
+  ///   attempt waits for.
   func refresh(onlyIfStale: Bool) async throws -> RefreshStatus {
     while true {
+      if isRemoved { throw name.unregisteredError }
       let isOwn = current == nil
-      let outcome = try await (current ?? begin(onlyIfStale ? .start : .request, isAwaited: true)).value
+      let attempt = current ?? begin(onlyIfStale ? .start : .request, isAwaited: true)
+      if !isOwn { try await waitForCurrentAction() }
+      let outcome = try await attempt.value
       switch outcome {
       case .refreshed(let status): return status
       case .unneeded(let status?) where isOwn && onlyIfStale: return status
@@ -130,6 +153,22 @@ actor ScopeRefresher {
       default: continue
       }
     }
+  }
+
+  /// Waits for the action of the running attempt, if the caller is an action. Only waits for actions are checked for a
+  /// deadlock: the attempt may be the caller, or wait for the caller or its queue.
+  ///
+  /// - Throws: ``ErrorCode/deadlock``; `CancellationError` when the task is cancelled.
+  private func waitForCurrentAction() async throws {
+    guard AnyActionHandle.current != nil else { return }
+    if let currentAction { return try await currentAction.waitUntilFinished() }
+    for await action in submissions.makeStream() { return try await action.waitUntilFinished() }
+    try Task.checkCancellation()
+  }
+
+  private func noteSubmission(_ action: AnyActionHandle) {
+    currentAction = action
+    submissions.send { action }
   }
 
   private var inProgressError: CoherenceError {
@@ -154,6 +193,7 @@ actor ScopeRefresher {
       task = Task.detached { try await self.run(reason) }
     }
     current = task
+    submissions = Broadcast()
     return task
   }
 
@@ -161,6 +201,8 @@ actor ScopeRefresher {
   private func run(_ reason: RefreshReason) async throws -> Outcome {
     defer {
       current = nil
+      currentAction = nil
+      submissions.finish()
       // The timer is set after `current` is reset. A timer for a past date fires at once, and has no effect during an
       // attempt.
       setTimer(to: dueDate)
@@ -211,9 +253,11 @@ actor ScopeRefresher {
     do {
       end = try await finish(lease, failure)
     } catch {
+      noteEnd(of: lease)
       stack.send(.failed(target, error: failure?.error ?? error))
       throw error
     }
+    if end == nil { noteEnd(of: lease) }
     storeFailureCount = 0
     // A cancellation is no failure, but a Connect that has cancelled the attempt would cancel the next one too.
     let isDelayed = failure?.isCancellation == true && !Task.isCancelled
@@ -236,13 +280,19 @@ actor ScopeRefresher {
     _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
   ) async -> RefreshAction.Failure? {
     let store = CursorStore(table: stack.table, name: name, owner: lease.owner)
-    let action = RefreshAction(registration: registration, store: store, reason: reason, status: status) {
-      [stack, name, registration] in
-      // The action may have waited in its queue. Its time limit begins now, and so does the lease.
-      try await stack.table.renew(
-        name, lease, until: stack.now + stack.leaseLength(registration) / .seconds(1))
-    }
-    return await action.run(in: stack.connect)
+    let action = RefreshAction(
+      registration: registration, store: store, reason: reason, status: status,
+      renewLease: { [stack, name, registration] in
+        // The action may have waited in its queue. Its time limit begins now, and so does the lease.
+        try await stack.table.renew(
+          name, lease, until: stack.now + stack.leaseLength(registration) / .seconds(1))
+      },
+      releaseLease: { [stack, name] in
+        // In a task of its own, because a context performs no block in a cancelled task. The end of the attempt reports
+        // an error.
+        _ = await Task { try await stack.table.release(name, lease) }.result
+      })
+    return await action.run(in: stack.connect) { await self.noteSubmission($0) }
   }
 
   /// Saves the result of an attempt, and releases its lease.
@@ -253,18 +303,30 @@ actor ScopeRefresher {
     let (stack, name) = (stack, name)
     let isCanceled = Task.isCancelled
     return try await Task {
-      if let failure, isCanceled || failure.isCancellation { return try await stack.table.release(name, lease) }
+      if let failure, isCanceled || failure.isCancellation {
+        do {
+          return try await stack.table.release(name, lease)
+        } catch let error where ErrorCode.noStore ~= error {
+          // The store was detached. The action has released the lease before, or the store still has it.
+          return nil
+        }
+      }
       return try await stack.table.end(name, lease, error: failure?.error, now: stack.now) { count in
         stack.retryDelay(afterFailures: count, of: failure?.error)
       }
     }.value
   }
 
+  /// Notes an attempt whose lease a store may still have.
+  private func noteEnd(of lease: StatusTable.Lease) {
+    endedOwners = Array((endedOwners + [lease.owner]).suffix(Self.endedOwnerLimit))
+  }
+
   private func rule(_ reason: RefreshReason, now: Date) -> DueRule {
     DueRule(
       reason: reason, now: now, stalenessInterval: registration.stalenessInterval, schedule: registration.schedule,
       longestLease: stack.leaseLength(registration), longestDelay: stack.longestDelay,
-      repeatedStart: reason == .schedule ? repeatedStart : nil)
+      repeatedStart: reason == .schedule ? repeatedStart : nil, endedOwners: endedOwners)
   }
 
   // MARK: The next attempt

@@ -28,16 +28,22 @@ struct DueRule: Sendable {
   /// The beginning of the cancelled attempt that the attempt repeats; `nil` for no repetition. The cancelled attempt
   /// was due, and has left no result.
   var repeatedStart: Date?
+  /// The identifiers of own attempts that have ended although a store may still have their leases.
+  var endedOwners: [UUID] = []
 
   /// Decides whether an attempt may begin.
   ///
-  /// - Parameter status: The status of the scope; `nil` before the first attempt.
-  func decide(_ status: RefreshStatus?) -> Decision {
+  /// - Parameters:
+  ///   - status: The status of the scope; `nil` before the first attempt.
+  ///   - owner: The identifier of the attempt with the lease; `nil` without a lease.
+  func decide(_ status: RefreshStatus?, leasedBy owner: UUID?) -> Decision {
     guard let status else { return .run }
-    if let end = status.leaseEnd, end > now, end <= now + longestLease / .seconds(1) + Self.clockDifference {
+    let hasEnded = owner.map { endedOwners.contains($0) } ?? false
+    if !hasEnded, let end = status.leaseEnd, end > now, end <= now + longestLease / .seconds(1) + Self.clockDifference {
       return .wait(until: end)
     }
-    // An expired lease shows that the process of the last attempt has died, so another attempt is due.
+    // An expired lease shows that the process of the last attempt has died, so another attempt is due. An own attempt
+    // whose end was not saved is repeated too.
     if reason == .request || isRepetition(status) || status.leaseEnd != nil { return .run }
     if status.lastSyncStatus == .failed {
       // The failures were probably caused by the connection, which works again.

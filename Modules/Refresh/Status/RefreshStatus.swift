@@ -3,7 +3,8 @@ public import Foundation
 
 /// The stored state of the refresh of one entity and scope.
 ///
-/// All processes with the store share the status, and later runs of the program find it. A stream of
+/// All processes with the store share the status, and later runs of the program find it, also after the model has
+/// renamed the entity and names the former name in `formerNames`. A stream of
 /// `coordinator.entityChanges(of: RefreshStatus.entityName)` reports its changes.
 public struct RefreshStatus: Sendable, Hashable {
   /// The name of the entity of the statuses, in models with `ManagedObjectModel.addingRefreshStatus()`.
@@ -27,7 +28,8 @@ public struct RefreshStatus: Sendable, Hashable {
     case failed
   }
 
-  /// The name of the refreshed entity.
+  /// The present name of the refreshed entity. The name at the time of the last attempt, if the model does not have the
+  /// entity any more.
   public let name: String
   /// The kind of the refresh.
   public let type: Kind
@@ -53,8 +55,9 @@ public struct RefreshStatus: Sendable, Hashable {
 }
 
 extension RefreshStatus {
-  init(_ record: RefreshStatusRecord) {
-    name = record.name
+  /// - Parameter name: The present name of the entity, which may have another name in the record.
+  init(_ record: RefreshStatusRecord, named name: String) {
+    self.name = name
     type = Kind(rawValue: record.type) ?? .list
     scope = record.scope.isEmpty ? nil : record.scope
     lastSyncError = record.lastSyncError
@@ -99,22 +102,38 @@ struct StatusName: Sendable, Hashable {
         + "refresh more time.")
   }
 
-  /// The predicate that finds the status's record.
-  var predicate: FetchPredicate {
+  /// The error of a scope without a list.
+  var unregisteredError: CoherenceError {
+    CoherenceError(
+      .invalidRefresh,
+      "No list of '\(entity.name)' is registered for the scope; register a list with `register(list:)` or "
+        + "`register(changesOf:)`.")
+  }
+
+  /// Returns the predicate that finds the status's record, and the records of the same scope under former names.
+  ///
+  /// - Parameter names: The present name and the former names of the entity.
+  func predicate(_ names: [String]) -> FetchPredicate {
     func equals(_ name: String, _ value: String) -> FetchPredicate {
       .comparison(.path(PropertyPath(names: [name])), .equal, .value(.string(value)))
     }
-    return .and([equals("name", entity.name), equals("type", type.rawValue), equals("scope", scope)])
+    return .and([Self.hasName(names), equals("type", type.rawValue), equals("scope", scope)])
   }
 
-  /// The predicate that finds the records of an entity's reads without an attempt since a date. A read with a cursor, or
-  /// with the lease of a running attempt, is left out.
-  static func oldReads(of entity: EntityDescription, before date: Date) -> FetchPredicate {
+  private static func hasName(_ names: [String]) -> FetchPredicate {
+    .membership(.path(PropertyPath(names: ["name"])), in: names.map(AttributeValue.string))
+  }
+
+  /// Returns the predicate that finds the records of an entity's reads without an attempt since a date. A read with a
+  /// cursor, or with the lease of a running attempt, is left out.
+  ///
+  /// - Parameter names: The present name and the former names of the entity.
+  static func oldReads(of names: [String], before date: Date) -> FetchPredicate {
     func path(_ name: String) -> FetchExpression { .path(PropertyPath(names: [name])) }
     func isBefore(_ name: String) -> FetchPredicate { .comparison(path(name), .less, .value(date.attributeValue)) }
     func isMissing(_ name: String) -> FetchPredicate { .membership(path(name), in: [.null]) }
     return .and([
-      .comparison(path("name"), .equal, .value(.string(entity.name))),
+      hasName(names),
       .comparison(path("type"), .equal, .value(.string(RefreshStatus.Kind.read.rawValue))),
       isBefore("lastAttemptTime"), .or([isMissing("leaseEnd"), isBefore("leaseEnd")]), isMissing("cursor"),
     ])

@@ -50,15 +50,19 @@ struct StatusTable: Sendable {
 
   func status(_ name: StatusName) async throws -> RefreshStatus? {
     let context = makeContext()
-    return try await context.perform { try record(name, in: context).map(RefreshStatus.init) }
+    return try await context.perform { try record(name, in: context).map { status(name, $0) } }
   }
 
   func statuses() async throws -> [RefreshStatus] {
     let context = makeContext()
     return try await context.perform {
       let request = FetchRequest(RefreshStatusRecord.self).sort("name").sort("type").sort("scope")
-      return try context.fetch(request).map(RefreshStatus.init)
+      return presentStatuses(try context.fetch(request))
     }
+  }
+
+  private func status(_ name: StatusName, _ record: RefreshStatusRecord) -> RefreshStatus {
+    RefreshStatus(record, named: name.entity.name)
   }
 
   // MARK: Changing
@@ -67,14 +71,18 @@ struct StatusTable: Sendable {
   func claim(_ name: StatusName, _ lease: Lease, by rule: DueRule) async throws -> Claim {
     let (claim, isNew) = try await retrying { context -> (Claim, Bool) in
       let record = try record(name, in: context)
-      let status = record.map(RefreshStatus.init)
-      if case .wait(let date) = rule.decide(status) { return (.refused(status, until: date), false) }
+      let status = record.map { self.status(name, $0) }
+      if case .wait(let date) = rule.decide(status, leasedBy: record?.owner) {
+        return (.refused(status, until: date), false)
+      }
       let claimed = try record ?? insert(name, in: context)
+      // After a rename of the entity. A later entity may get the former name, and must not get the status.
+      if claimed.name != name.entity.name { claimed.name = name.entity.name }
       claimed.owner = lease.owner
       claimed.leaseEnd = lease.end
       claimed.lastAttemptTime = lease.start
       try context.save()
-      return (.granted(status ?? RefreshStatus(claimed)), record == nil)
+      return (.granted(status ?? self.status(name, claimed)), record == nil)
     }
     if isNew, name.type == .read { await pruneReads(of: name.entity, by: rule) }
     return claim
@@ -85,13 +93,11 @@ struct StatusTable: Sendable {
   private func pruneReads(of entity: EntityDescription, by rule: DueRule) async {
     guard pruning.noteNewStatus(of: entity.name, at: rule.now) else { return }
     let retention = max(Self.readRetention, rule.stalenessInterval, rule.longestDelay)
-    let predicate = StatusName.oldReads(of: entity, before: rule.now - retention / .seconds(1))
+    let predicate = StatusName.oldReads(of: storedNames(of: entity), before: rule.now - retention / .seconds(1))
     let context = makeContext()
     let isComplete = try? await context.perform { () -> Bool in
-      let writable = Set(coordinator.persistentStores.filter { !$0.environment.isReadOnly }.map(\.identifier))
       // A single search for all deletions, because no index finds old statuses.
-      let old = try context.fetchIDs(FetchRequest(RefreshStatusRecord.self).filter(predicate))
-      let ids = old.filter { $0.storeIdentifier.map(writable.contains) ?? false }
+      let ids = try context.fetchIDs(FetchRequest(RefreshStatusRecord.self).inWritableStores().filter(predicate))
       for start in stride(from: 0, to: min(ids.count, Self.pruningLimit), by: Self.pruningBatch) {
         let batch = ids.dropFirst(start).prefix(Self.pruningBatch).map(AttributeValue.reference)
         // With the condition, because another process may have begun a read of one of the keys.
@@ -137,7 +143,8 @@ struct StatusTable: Sendable {
       record.owner = nil
       record.leaseEnd = nil
       if let error {
-        let count = record.failureCount + 1
+        // A damaged record may have the greatest number, which has no successor.
+        let count = record.failureCount == .max ? .max : record.failureCount + 1
         record.failureCount = count
         record.lastSyncStatus = RefreshStatus.SyncStatus.failed.rawValue
         record.lastSyncError = error.logText
@@ -150,7 +157,7 @@ struct StatusTable: Sendable {
         record.nextAttemptTime = nil
       }
       try context.save()
-      return RefreshStatus(record)
+      return status(name, record)
     }
   }
 
@@ -161,7 +168,18 @@ struct StatusTable: Sendable {
       record.owner = nil
       record.leaseEnd = nil
       try context.save()
-      return RefreshStatus(record)
+      return status(name, record)
+    }
+  }
+
+  /// Deletes a status, unless an attempt has its lease: the attempt of another process, or of a later registration,
+  /// saves its result in it.
+  func remove(_ name: StatusName, now: Date) async throws {
+    try await retrying { context in
+      guard let record = try record(name, in: context) else { return }
+      if record.owner != nil, let end = record.leaseEnd, end > now { return }
+      context.delete(record)
+      try context.save()
     }
   }
 
@@ -199,20 +217,56 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Returns the store for the statuses of an entity: the first store with the entity.
+  /// Returns the store for the statuses of an entity, which is also the store of its new records: the first store with
+  /// the entity that is not read-only. A read-only store serves programs that only read the statuses.
   private func store(for entity: EntityDescription) throws -> any PersistentStore {
-    let store = coordinator.persistentStores.first { store in
+    let stores = coordinator.persistentStores.filter { store in
       store.environment.entities.contains { $0.name == entity.name }
     }
-    if let store { return store }
+    if let store = stores.first(where: { !$0.environment.isReadOnly }) ?? stores.first { return store }
     throw CoherenceError(
       .noStore, "No attached store has the entity '\(entity.name)' of a refresh; attach such a store first.")
   }
 
+  /// Returns the record of a status. Of the records with the present and with former names of the entity, which an
+  /// earlier program may still write, returns that with the latest name.
   private func record(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord? {
     let store = try store(for: name.entity)
-    return try context.fetch(FetchRequest(RefreshStatusRecord.self).filter(name.predicate))
-      .first { $0.objectID.storeIdentifier == store.identifier }
+    let names = storedNames(of: name.entity)
+    let records = try context.fetch(FetchRequest(RefreshStatusRecord.self).filter(name.predicate(names)))
+      .filter { $0.objectID.storeIdentifier == store.identifier }
+    for storedName in names {
+      if let record = records.first(where: { $0.name == storedName }) { return record }
+    }
+    return nil
+  }
+
+  /// The names under which a store may have the statuses of an entity: its name, and its former names, as far as no
+  /// other entity has them now. The latest name is the first.
+  private func storedNames(of entity: EntityDescription) -> [String] {
+    let present = coordinator.managedObjectModel.entitiesByName
+    return [entity.name] + entity.formerNames.filter { present[$0] == nil }
+  }
+
+  /// The statuses of records, with the present names of renamed entities. Of several records of one scope, which have
+  /// different names of the entity, only that with the latest name has a status here.
+  ///
+  /// - Parameter records: The records in the order of their recorded names, types and scopes.
+  private func presentStatuses(_ records: [RefreshStatusRecord]) -> [RefreshStatus] {
+    let model = coordinator.managedObjectModel
+    let hasFormerNames = records.contains { model.entitiesByName[$0.name] == nil }
+    guard hasFormerNames else { return records.map { RefreshStatus($0, named: $0.name) } }
+    var latest: [ScopeInStore: (rank: Int, status: RefreshStatus)] = [:]
+    for record in records {
+      let entity = model.entitiesByName[record.name] ?? model.entities.first { $0.formerNames.contains(record.name) }
+      let rank = entity?.formerNames.firstIndex(of: record.name).map { $0 + 1 } ?? 0
+      let status = RefreshStatus(record, named: entity?.name ?? record.name)
+      let key = ScopeInStore(
+        store: record.objectID.storeIdentifier, name: status.name, type: record.type, scope: record.scope)
+      if let other = latest[key], other.rank <= rank { continue }
+      latest[key] = (rank, status)
+    }
+    return latest.sorted { $0.key.precedes($1.key) }.map { $0.value.status }
   }
 
   private func insert(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord {
@@ -226,6 +280,21 @@ struct StatusTable: Sendable {
     record.scope = name.scope
     return record
   }
+}
+
+/// The scope of a status in one of several stores.
+private struct ScopeInStore: Hashable {
+  let store: StoreIdentifier?
+  let name: String
+  let type: String
+  let scope: String
+
+  /// Whether the scope comes first in the order of names, types, scopes and stores, each by its UTF-8 bytes.
+  func precedes(_ other: ScopeInStore) -> Bool {
+    parts.lexicographicallyPrecedes(other.parts) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
+  private var parts: [String] { [name, type, scope, store?.rawValue ?? ""] }
 }
 
 extension CoherenceError {

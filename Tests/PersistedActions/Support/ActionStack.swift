@@ -42,6 +42,13 @@ struct ActionStack {
   /// Opens the store in a second container, which simulates another process.
   func makeStranger() throws -> Container { try Self.open(configuration, in: directory) }
 
+  /// Attaches the store of this stack to another container too.
+  func attachStore(to other: Container) throws {
+    var configuration = configuration
+    configuration.location = container.persistentStoreCoordinator.persistentStores.first?.url
+    try other.attachPersistentStore(for: configuration)
+  }
+
   private static func open(_ configuration: StoreConfiguration, in directory: TemporaryDirectory) throws -> Container {
     let container = Container(name: "Actions", managedObjectModel: model, storeLocation: directory.url)
     try container.attachPersistentStore(for: configuration)

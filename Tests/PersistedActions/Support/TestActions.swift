@@ -1,11 +1,12 @@
 import CoherenceCore
 import CoherencePersistedActions
 import Foundation
+import Synchronization
 
 enum TestActions {
   static let all: [any PersistedAction.Type] = [
     Mark.self, Hold.self, Patience.self, Fail.self, Leave.self, WriteNote.self, HoldAndCommit.self, Walk.self,
-    Answer.self,
+    Answer.self, StopWorker.self,
   ]
 }
 
@@ -29,6 +30,21 @@ struct Hold: PersistedAction {
     board.mark("begin \(text) \(context.attempt)")
     try await board.pass("\(text) \(context.attempt)")
     board.mark("end \(text) \(context.attempt)")
+  }
+}
+
+/// Stops its own worker, and leaves a mark afterwards.
+struct StopWorker: PersistedAction {
+  /// The workers by the names of the boards.
+  static let workers = Mutex<[String: PersistedActionWorker]>([:])
+
+  let board: String
+  let handsBack: Bool
+
+  func run(in context: PersistedActionContext) async throws {
+    let worker = Self.workers.withLock { $0[board] }
+    await worker?.stop(handsBack ? .handBack : .drain, within: .seconds(60))
+    Board.named(board).mark("stopped")
   }
 }
 

@@ -22,8 +22,8 @@ struct Place {
   let clock = RefreshTestClock()
   let connectivity: ManualConnectivity
   let directory = TemporaryDirectory()
-  private let model: ManagedObjectModel
-  private let configuration: StoreConfiguration
+  var model: ManagedObjectModel
+  let configuration: StoreConfiguration
 
   init(_ backend: Backend = .inMemory, isOnline: Bool = true, staleness: String? = nil) throws {
     model = try Self.model(staleness: staleness).addingRefreshStatus()

@@ -1,0 +1,56 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceRefresh
+import TestSupport
+import Testing
+
+@Suite("Refreshes of renamed entities", .timeLimit(.minutes(15)))
+struct RefreshRenameTests {
+  /// The model of a later version of the program, in which songs are tracks.
+  private func renamedModel() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Track", class: Song.self, formerNames: ["Song"], userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Attribute("title", .string, default: "")
+      }
+      Entity("Genre", uniqueness: [["name"]]) { Attribute("name", .string) }
+      Entity("Note") { Attribute("text", .string, default: "") }
+    }
+    .addingRefreshStatus()
+  }
+
+  /// Registers the changes of songs, in pages of one song whose cursor is given.
+  private func register(_ source: Source, cursor: String, in program: Program) throws {
+    try program.refresher.register(changesOf: Song.self) { request in
+      let number = try await source.enter(request)
+      return DeltaPage(records: [MergeRecord(["id": number, "title": "\(number)"])], cursor: cursor)
+    }
+  }
+
+  @Test(arguments: Backend.availableSQL)
+  func `the refresh of a renamed entity continues with the status and the cursor of the former name`(
+    backend: Backend
+  ) async throws {
+    var place = try Place(backend)
+    let source = Source()
+    let former = try place.program()
+    try register(source, cursor: "a", in: former)
+    try await former.refresher.refresh(Song.self)
+    try await former.end()
+
+    place.model = try renamedModel()
+    let program = try place.program()
+    try register(source, cursor: "b", in: program)
+    let fresh = try #require(try await program.refresher.status(of: Song.self))
+    #expect(fresh.name == "Track" && fresh.cursor == "a")
+    #expect(try await program.refresher.statuses() == [fresh])
+    #expect(try await program.refresher.refresh(Song.self, onlyIfStale: true) == fresh)
+
+    let status = try await program.refresher.refresh(Song.self)
+    #expect(status.name == "Track" && status.cursor == "b")
+    #expect(try await program.refresher.statuses() == [status])
+    #expect(source.cursors == [nil, "a"])
+    #expect(try await program.titles() == ["1", "2"])
+    try await program.end()
+  }
+}
