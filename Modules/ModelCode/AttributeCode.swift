@@ -47,7 +47,8 @@ struct AttributeCode {
     if attribute.isTransient || attribute.derivation != nil {
       result.warnings.append("The part \(subject) is stored: parts of composites are neither transient nor derived.")
     }
-    if !rules(&result).isEmpty || !formerNamesAndUserInfo.isEmpty {
+    let former = FileSetting.formerNames(attribute.renamingIdentifier, attribute.userInfo)
+    if !rules(&result).isEmpty || !former.isEmpty || !CodeArguments.userInfo(attribute.userInfo).isEmpty {
       result.warnings.append(
         "The part \(subject) loses its validation, former names and user info: '@Composite' has no place for them.")
     }
@@ -196,8 +197,9 @@ struct AttributeCode {
     return former + info
   }
 
+  /// The former names of an attribute of an entity.
   private var formerNames: [String] {
-    FileSetting.formerNames(attribute.renamingIdentifier, attribute.userInfo)
+    plan.file.formerNames(attribute.renamingIdentifier, attribute.userInfo, at: "\(owner).\(attribute.name)")
   }
 
   private var formerNameList: SourceLine.Argument { .list(label: "formerNames", formerNames.map(SwiftName.literal)) }

@@ -53,7 +53,7 @@ struct EntityCode {
     var arguments: [SourceLine.Argument] = []
     if declaredName != entity.name { arguments.append(.text(SwiftName.literal(entity.name))) }
     if entity.isAbstract { arguments.append(.text("abstract: true")) }
-    let former = FileSetting.formerNames(entity.renamingIdentifier, entity.userInfo)
+    let former = plan.file.formerNames(entity.renamingIdentifier, entity.userInfo, at: entity.name)
     if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
     arguments += CodeArguments.userInfo(entity.userInfo)
     let name = entity.parent == nil ? "@Entity" : "@Subentity"

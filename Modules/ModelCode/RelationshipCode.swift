@@ -60,7 +60,8 @@ struct RelationshipCode {
     } else if !relationship.isOptional {
       arguments.append(.text("required: true"))
     }
-    let former = FileSetting.formerNames(relationship.renamingIdentifier, relationship.userInfo)
+    let former = plan.file.formerNames(
+      relationship.renamingIdentifier, relationship.userInfo, at: "\(entity.name).\(relationship.name)")
     if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
     return arguments + CodeArguments.userInfo(relationship.userInfo)
   }

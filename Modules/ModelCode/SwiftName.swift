@@ -25,11 +25,13 @@ enum SwiftName {
     let isPlain = text.unicodeScalars.allSatisfy {
       $0.value >= 0x20 && $0.value != 0x7F && $0 != "\u{2028}" && $0 != "\u{2029}"
     }
+    // By bytes and not by characters: a combining mark joins the quotation mark before it to one character.
+    let bytes = text.utf8
     // A raw literal cannot begin with a quotation mark: with a second one it would begin a literal of several lines.
-    guard isPlain, !text.hasPrefix("\"") else { return escapedLiteral(text) }
-    guard text.contains("\\") || text.contains("\"") else { return "\"\(text)\"" }
+    guard isPlain, bytes.first != UInt8(ascii: "\"") else { return escapedLiteral(text) }
+    guard bytes.contains(UInt8(ascii: "\\")) || bytes.contains(UInt8(ascii: "\"")) else { return "\"\(text)\"" }
     var marks = "#"
-    while text.contains("\"\(marks)") || text.contains("\\\(marks)") { marks += "#" }
+    while bytes.contains("\"\(marks)".utf8) || bytes.contains("\\\(marks)".utf8) { marks += "#" }
     return "\(marks)\"\(text)\"\(marks)"
   }
 

@@ -37,6 +37,22 @@ struct ConditionalTests {
     #expect(server.requests.count == 3)
   }
 
+  @Test func `a 304 to a request without conditions is an error, because no content was merged before`() async throws {
+    let cache = StubClient { _, request in .make(to: request, 304) }
+    let validators = HTTPValidators()
+    let request = HTTPRequest.get("https://example.org/albums")
+    await #expect {
+      _ = try await cache.ifChanged(request, since: validators) { try $0.decode([Int].self) }
+    } throws: { error in
+      ErrorCode.httpStatus ~= error && ((error as? CoherenceError)?.underlying as? HTTPFailure)?.status == 304
+    }
+    // A condition of the caller's own is a condition too.
+    var conditional = request
+    conditional.headerFields[.ifNoneMatch] = "\"v1\""
+    let merged = try await cache.ifChanged(conditional, since: validators) { try $0.decode([Int].self) }
+    #expect(merged == nil)
+  }
+
   @Test func `content whose merge failed is requested again`() async throws {
     let server = try makeServer()
     let client = URLSessionClient(maximumBodySize: .max, configuration: .patient)

@@ -67,6 +67,29 @@ struct ProbeConnectivityTests {
     #expect(client.requests.count == 3)
   }
 
+  @Test func `failures that are reported during a request share one further request`() async {
+    let (isBegun, isAsked, isAskedAgain, reply) = (Gate(), Gate(), Gate(), Gate())
+    let client = StubClient { number, request in
+      switch number {
+      case 0: isBegun.open()
+      case 1:
+        isAsked.open()
+        await reply.wait()
+      default: isAskedAgain.open()
+      }
+      return .make(to: request)
+    }
+    let connectivity = ProbeConnectivity(request, client: client, clock: GatedClock())
+    await isBegun.wait()
+    connectivity.noteFailure()
+    await isAsked.wait()
+    for _ in 0..<1000 { connectivity.noteFailure() }
+    reply.open()
+    await isAskedAgain.wait()
+    #expect(await connectivity.check())
+    #expect(client.requests.count == 4)
+  }
+
   @Test func `the caller's test decides on a reply`() async {
     let client = StubClient { _, request in .make(to: request, 200, ["Server": "hotel"]) }
     let connectivity = ProbeConnectivity(request, client: client, clock: GatedClock()) { reply in

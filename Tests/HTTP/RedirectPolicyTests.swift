@@ -108,4 +108,44 @@ struct RedirectPolicyTests {
     _ = try await base.redirecting(policy).send(authorized())
     #expect(base.requests.last?.headerFields[.authorization] == "Bearer sesame")
   }
+
+  @Test func `the reply after redirects belongs to the first request and has the last address`() async throws {
+    let base = redirected(to: "/b", "https://elsewhere.example/c")
+    let reply = try await base.redirecting().send(authorized())
+    #expect(reply.request == authorized())
+    #expect(reply.url?.absoluteString == "https://elsewhere.example/c")
+  }
+
+  @Test func `a client follows twenty redirects by default`() async throws {
+    let base = StubClient { number, request in
+      number < 20 ? .make(to: request, 302, ["Location": "/\(number)"]) : .make(to: request)
+    }
+    #expect(try await base.redirecting().send(authorized()).status == .ok)
+    let endless = StubClient { number, request in .make(to: request, 302, ["Location": "/\(number)"]) }
+    await #expect { try await endless.redirecting().send(authorized()) } throws: {
+      ErrorCode.httpTooManyRedirects ~= $0
+    }
+    #expect(endless.requests.count == 21)
+  }
+
+  @Test func `a redirect that removes the body removes the header fields that describe the body`() async throws {
+    let base = redirected(to: "/b", status: 303)
+    var request = authorized()
+    request.method = .post
+    let names: [HTTPField.Name] = [
+      .contentEncoding, .contentLanguage, .contentLength, .contentType, .transferEncoding,
+    ]
+    for name in names { request.headerFields[name] = "1" }
+    _ = try await base.redirecting().send(request, body: Data("1".utf8))
+    let last = try #require(base.requests.last)
+    for name in names { #expect(last.headerFields[name] == nil, "\(name)") }
+    #expect(last.headerFields[.ifMatch] == "\"1\"")
+  }
+
+  @Test(arguments: [200, 300, 304, 305, 400])
+  func `a status other than that of a redirect is returned with its Location`(status: Int) async throws {
+    let base = redirected(to: "/b", status: status)
+    let reply = try await base.redirecting().send(authorized())
+    #expect(reply.status.code == status && base.requests.count == 1)
+  }
 }

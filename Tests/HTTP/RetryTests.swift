@@ -50,6 +50,17 @@ struct RetryTests {
     #expect(clock.waits == [.seconds(30)])
   }
 
+  @Test func `a date of Retry-After counts from the date of the reply, whatever the clock here shows`() async throws {
+    // The clock stands at 08:49:37, an hour behind the clock of the server.
+    let base = StubClient { number, request in
+      .make(
+        to: request, number == 0 ? 503 : 200,
+        ["Date": "Sun, 06 Nov 1994 09:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 09:50:07 GMT"])
+    }
+    #expect(try await retrying(base).send(request).status == .ok)
+    #expect(clock.waits == [.seconds(30)])
+  }
+
   @Test(arguments: ["soon", "-5", ""])
   func `an invalid Retry-After is ignored`(text: String) async throws {
     let base = StubClient { number, request in .make(to: request, number == 0 ? 503 : 200, ["Retry-After": text]) }
@@ -105,6 +116,29 @@ struct RetryTests {
     let base = StubClient { _, request in .make(to: request, 503) }
     #expect(try await retrying(base, policy).send(request).status.code == 503)
     #expect(base.requests.count == 1 && clock.waits.isEmpty)
+  }
+
+  @Test(arguments: [429, 502, 503, 504])
+  func `a request is sent four times by default`(status: Int) async throws {
+    let base = StubClient { _, request in .make(to: request, status) }
+    #expect(try await retrying(base).send(request).status.code == status)
+    #expect(base.requests.count == 4)
+    #expect(clock.waits == [.milliseconds(500), .seconds(1), .seconds(2)])
+  }
+
+  @Test func `the delay between attempts is thirty seconds at most by default`() async throws {
+    let base = StubClient { _, request in .make(to: request, 503) }
+    _ = try await retrying(base, HTTPRetryPolicy(attempts: 9)).send(request)
+    #expect(clock.waits.suffix(3) == [.seconds(16), .seconds(30), .seconds(30)])
+  }
+
+  @Test func `a broken connection is retried as often as a status, and the last error is thrown`() async throws {
+    let base = StubClient { number, _ in
+      throw CoherenceError(.httpTransferFailed, "Attempt \(number) broke.", isRetryable: true)
+    }
+    let error = await #expect(throws: CoherenceError.self) { try await retrying(base).send(request) }
+    #expect(error?.message == "Attempt 3 broke.")
+    #expect(clock.waits == [.milliseconds(500), .seconds(1), .seconds(2)])
   }
 
   @Test(arguments: [200, 304, 400, 404, 500])
@@ -186,6 +220,10 @@ struct RetryTests {
     let messages = log.messages
     #expect(messages.map { $0.contains("none") } == [true, false])
     #expect(messages.map { $0.contains("503") } == [false, true])
+    // The numbers of the attempts: the first message has no other 2, and the second has none.
+    #expect(messages.map { $0.contains("2") } == [true, false], "\(messages)")
+    #expect(messages.map { $0.contains("1 s") } == [false, true])
+    #expect(messages.allSatisfy { $0.contains("GET") && $0.contains("example.org") && !$0.contains("albums") })
   }
 
   @Test func `a request succeeds after the server recovers`() async throws {

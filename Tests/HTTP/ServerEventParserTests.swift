@@ -90,4 +90,24 @@ struct ServerEventParserTests {
     var parser = ServerEventParser(limit: 1000)
     #expect { try parser.read(text.utf8) } throws: { ErrorCode.httpBodyTooLarge ~= $0 }
   }
+
+  @Test func `an event of exactly the limit is read`() throws {
+    var parser = ServerEventParser(limit: 10)
+    let events = try parser.read("data: 1234\n\ndata: 1234\n\n".utf8)
+    #expect(events == [ServerEvent(data: "1234"), ServerEvent(data: "1234")])
+    var narrow = ServerEventParser(limit: 9)
+    #expect { try narrow.read("data: 1234\n\n".utf8) } throws: { ErrorCode.httpBodyTooLarge ~= $0 }
+  }
+
+  @Test func `a reconnection time above the greatest number of 32 bits is ignored`() throws {
+    var parser = ServerEventParser()
+    _ = try parser.read("retry: 2147483647\nretry: 2147483648\nretry: 99999999999999999999\n".utf8)
+    #expect(parser.reconnectionTime == .milliseconds(2_147_483_647))
+  }
+
+  @Test func `a comment within an event, and the name of a former event, do not change the event`() throws {
+    var parser = ServerEventParser()
+    let events = try parser.read("event: a\ndata: 1\n\n:data: 0\ndata: 2\n: end\n\nevent: b\n\ndata: 3\n\n".utf8)
+    #expect(events == [ServerEvent(type: "a", data: "1"), ServerEvent(data: "2"), ServerEvent(data: "3")])
+  }
 }

@@ -110,6 +110,22 @@ struct ServerEventTests {
     #expect(clock.waits == [90, 90, 90].map { Duration.seconds($0) })
   }
 
+  @Test func `a stream connects again no earlier than a Retry-After asks for, and then after its own delays`()
+    async throws
+  {
+    let clock = TestClock()
+    let client = StubClient { number, request in
+      switch number {
+      case 0: .make(to: request, 429, ["Retry-After": "300"])
+      case 1: .make(to: request, 503, ["Retry-After": "1"])
+      case 2: .make(to: request, 503)
+      default: .make(to: request, 204)
+      }
+    }
+    #expect(try await collect(client.events(.get(url), options: options(clock))) == [])
+    #expect(clock.waits == [300, 6, 12].map { Duration.seconds($0) })
+  }
+
   @Test func `a server that asks for no delay is not asked without a pause`() async throws {
     let clock = TestClock()
     let client = StubClient { number, request in
@@ -186,6 +202,53 @@ struct ServerEventTests {
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     await isCanceled.wait()
+  }
+
+  @Test(arguments: [(2, 2), (1, 1), (0, 1), (-1, 1)])
+  func `connections that end without an event are failures, and the last of them is a broken transfer`(
+    maximum: Int, count: Int
+  ) async throws {
+    let client = StubClient { _, request in events(": nothing\n\n", to: request) }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.maximumFailures = maximum })
+    var iterator = stream.makeAsyncIterator()
+    let error = await #expect(throws: CoherenceError.self) { try await iterator.next() }
+    #expect(error?.code == .httpTransferFailed && error?.isRetryable == true)
+    // The sequence has ended.
+    #expect(try await iterator.next() == nil)
+    #expect(client.requests.count == count)
+  }
+
+  @Test func `connections with events are no failures, however many there are`() async throws {
+    let client = StubClient { number, request in
+      number < 5 ? events("data: \(number)\n\n", to: request) : .make(to: request, 204)
+    }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.maximumFailures = 1 })
+    #expect(try await collect(stream) == ["0", "1", "2", "3", "4"])
+  }
+
+  @Test func `an event starts the count of failures again`() async throws {
+    let client = StubClient { number, request in
+      number == 1 ? events("data: a\n\n", to: request) : .make(to: request, number == 5 ? 204 : 503)
+    }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.maximumFailures = 4 })
+    #expect(try await collect(stream) == ["a"])
+    #expect(client.requests.count == 6)
+  }
+
+  @Test func `the delay between connections is a minute at most by default`() async throws {
+    let clock = TestClock()
+    let client = StubClient { number, request in .make(to: request, number < 7 ? 503 : 204) }
+    #expect(try await collect(client.events(.get(url), options: options(clock))) == [])
+    #expect(clock.waits == [3, 6, 12, 24, 48, 60, 60].map { Duration.seconds($0) })
+  }
+
+  @Test(arguments: ["Text/Event-Stream", "text/event-stream ; charset=utf-8"])
+  func `a content type is compared without regard to case, spaces and parameters`(type: String) async throws {
+    let client = StubClient { number, request in
+      number == 0 ? .make(to: request, 200, ["Content-Type": type], "data: a\n\n") : .make(to: request, 204)
+    }
+    #expect(try await collect(client.events(.get(url), options: options(TestClock()))) == ["a"])
+    #expect(client.requests.map { $0.headerFields[.cacheControl] } == ["no-store", "no-store"])
   }
 
   @Test func `the loop of the article prints the songs of a stream`() async throws {

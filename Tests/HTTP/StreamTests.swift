@@ -23,6 +23,21 @@ struct StreamTests {
     }
   }
 
+  @Test func `a body that has ended keeps nothing that its cancellation would need`() async throws {
+    final class Transfer: Sendable {
+      func cancel() {}
+    }
+    var transfer: Transfer? = Transfer()
+    weak let reference = transfer
+    let (body, writer) = HTTPBody.makeStream(onCancel: { [transfer] in transfer?.cancel() })
+    transfer = nil
+    #expect(reference != nil)
+    writer.write(Data("unread".utf8))
+    writer.finish()
+    #expect(reference == nil)
+    #expect(try await text(of: body) == "unread")
+  }
+
   @Test(arguments: ClientKind.allCases)
   func `a part of a body can be read before the server sends the next part`(kind: ClientKind) async throws {
     let client = kind.makeClient()
@@ -208,6 +223,15 @@ struct StreamTests {
     var lines: [String] = []
     for try await line in body.lines() { lines.append(String(decoding: line, as: UTF8.self)) }
     #expect(lines == [#"{"id":1}"#, #"{"id":2}"#, #"{"id":3}"#])
+  }
+
+  @Test func `a line of exactly the limit is returned, also in several parts`() async throws {
+    let (body, writer) = HTTPBody.makeStream()
+    for part in ["123", "45\n12", "345", "\n\r\n1\r2"] { writer.write(Data(part.utf8)) }
+    writer.finish()
+    var lines: [String] = []
+    for try await line in body.lines(limit: 5) { lines.append(String(decoding: line, as: UTF8.self)) }
+    #expect(lines == ["12345", "12345", "1\r2"])
   }
 
   @Test func `a line beyond the limit is an error`() async throws {

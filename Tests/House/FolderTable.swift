@@ -6,7 +6,7 @@ enum FolderTable {
   static let allowed: [String: [String: Set<String>]] = [
     "Backends/PostgreSQL": [
       "Connection": ["Dialect", "Failures", "Protocol"],
-      "Dialect": [],
+      "Dialect": ["Protocol"],
       "Failures": ["Protocol"],
       "Pool": ["Connection", "Protocol", "Reading"],
       "Protocol": [],
@@ -96,7 +96,7 @@ enum FolderTable {
       "Agreement": ["Entry", "Model", "Planning"],
       "Conflicts": ["Agreement", "Entry", "Model", "Operations", "Recording"],
       "Entry": ["Model"],
-      "Forwarding": ["Agreement", "Entry", "Model", "Operations", "Planning"],
+      "Forwarding": ["Agreement", "Conflicts", "Entry", "Model", "Operations", "Planning"],
       "Model": [],
       "Operations": ["Agreement", "Entry", "Model", "Planning", "Recording"],
       "Planning": ["Entry", "Model"],

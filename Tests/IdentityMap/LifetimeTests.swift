@@ -57,6 +57,27 @@ struct LifetimeTests {
     #expect(!isThere(1))
   }
 
+  @Test func `an archive leaves out expired entities`() throws {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    _ = store.store(entity: Leaf(1))
+    let used = store.store(entity: Leaf(2))
+    clock.advance(by: .seconds(10))
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    #expect(try archive.restore(Leaf.self, as: "leaf", to: makeStore()).value == [used.value])
+  }
+
+  @Test func `an expired entity rejects no archived value`() throws {
+    store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
+    _ = store.store(entity: Leaf(1, "archived"), modifiedAt: 3)
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    _ = store.store(entity: Leaf(1, "later"), modifiedAt: 5)
+    #expect(try archive.restore(Leaf.self, as: "leaf", to: store).value == [Leaf(1, "later")])
+    clock.advance(by: .seconds(10))
+    #expect(try archive.restore(Leaf.self, as: "leaf", to: store).value == [Leaf(1, "archived")])
+  }
+
   @Test func `an expired entity is not found`() {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .timeToLive(.seconds(10)) }
     func over() {
@@ -220,6 +241,38 @@ struct LifetimeTests {
     #expect(!next.update(Leaf.self, id: 2, modifiedAt: 5) { $0.text = "old" })
     withExtendedLifetime(held) {}
   }
+
+  @Test func `an alias without a stamp is restored with the values that the store has by then`() throws {
+    let held = store.store(entities: [Leaf(1, "archived"), Leaf(2, "archived")], modifiedAt: 5)
+    _ = store.store(entities: held.value, named: .all)
+    _ = store.store(entity: held.value[0], named: .chosen)
+    var archive = EntityArchive()
+    try archive.add(alias: .all, from: store)
+    try archive.add(alias: .chosen, from: store)
+
+    let next = makeStore()
+    let newer = next.store(entity: Leaf(1, "newer"), modifiedAt: 6)
+    try archive.restore(alias: .all, to: next)
+    try archive.restore(alias: .chosen, to: next)
+    #expect(next.find(named: .all).value == [Leaf(1, "newer"), Leaf(2, "archived")])
+    #expect(next.find(named: .chosen).value == Leaf(1, "newer"))
+    withExtendedLifetime(newer) {}
+  }
+
+  @Test func `a restored entity is as stale as the invalidated entity in the archive`() throws {
+    let held = store.store(entities: [Leaf(1), Leaf(2)], modifiedAt: 5)
+    store.invalidate(Leaf.self, id: 2)
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    let data = try JSONEncoder().encode(archive)
+
+    let next = makeStore()
+    let kept = try JSONDecoder().decode(EntityArchive.self, from: data).restore(Leaf.self, as: "leaf", to: next)
+    #expect(!next.isStale(Leaf.self, id: 1) && next.isStale(Leaf.self, id: 2))
+    _ = next.store(entity: Leaf(2, "new"), modifiedAt: 6)
+    #expect(!next.isStale(Leaf.self, id: 2))
+    withExtendedLifetime((held, kept)) {}
+  }
 }
 
 @Suite("Stamps in archives")
@@ -234,6 +287,18 @@ struct ArchivedStampTests {
     let next = makeStore()
     let kept = try JSONDecoder().decode(EntityArchive.self, from: data).restore(Leaf.self, as: "leaf", to: next)
     #expect(next.inspect().entities.map(\.stamp) == [stamp] && kept.value == [held.value])
+  }
+
+  @Test func `an archive with a damaged stamp is refused`() throws {
+    let store = makeStore()
+    let held = store.store(entity: Leaf(1), modifiedAt: .infinity)
+    var archive = EntityArchive()
+    try archive.add(Leaf.self, as: "leaf", from: store)
+    let text = String(decoding: try JSONEncoder().encode(archive), as: UTF8.self)
+    let damaged = Data(text.replacing("\"inf\"", with: "\"soon\"").utf8)
+    #expect(damaged != Data(text.utf8))
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(EntityArchive.self, from: damaged) }
+    withExtendedLifetime(held) {}
   }
 }
 

@@ -80,6 +80,18 @@ struct RemovalPolicyTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `an entity that one place keeps leaves a wrapper at the next place, and only that`() {
+    let held = store.store(entity: Essay(id: 1, author: ann, opening: .quote(ann)))
+    store.remove(Leaf.self, id: 2)
+    #expect(held.current == Essay(id: 1, author: ann, opening: .nothing))
+    #expect(store.find(Essay.self, id: 1) != nil)
+    // The setter of the other case ignores `nil`, so that the wrapper requires its entity.
+    _ = store.store(entity: Essay(id: 1, author: ann, opening: .portrait(ann)))
+    store.remove(Leaf.self, id: 2)
+    #expect(store.find(Essay.self, id: 1) == nil)
+    withExtendedLifetime(held) {}
+  }
+
   @Test func `the last value of a removed entity is released with its aggregate`() {
     var held: EntityObserver<Article>? = storeArticle()
     store.remove(Leaf.self, id: 2)
@@ -255,6 +267,41 @@ private struct Post: Aggregate, Equatable {
   let id: Int
   var media: Media
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(wrapper: \.media)] }
+}
+
+/// A wrapper of an optional entity, and of a required one.
+private enum Opening: EntityWrapper, Equatable, Sendable {
+  case quote(Leaf)
+  case portrait(Leaf)
+  case nothing
+
+  func wrappedEntitiesKeyPaths<Root>(
+    relativeTo parent: WritableKeyPath<Root, Self>
+  ) -> [PartialIdentifiableKeyPath<Root>] {
+    [.init(parent.appending(\.quoted)), .init(parent.appending(\.portrayed))]
+  }
+
+  var quoted: Leaf? {
+    get { if case .quote(let quoted) = self { quoted } else { nil } }
+    set {
+      if let newValue { self = .quote(newValue) } else { self = .nothing }
+    }
+  }
+
+  var portrayed: Leaf? {
+    get { if case .portrait(let portrayed) = self { portrayed } else { nil } }
+    set { if let newValue { self = .portrait(newValue) } }
+  }
+}
+
+/// An aggregate with an entity that it keeps before a wrapper.
+private struct Essay: Aggregate, Equatable {
+  let id: Int
+  var author: Leaf
+  var opening: Opening
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+    [.init(\.author).onRemoval(.keepLastValue), .init(wrapper: \.opening)]
+  }
 }
 
 /// Collects the refused removals.

@@ -38,6 +38,35 @@ struct GenerateFromPackageTests {
     }
   }
 
+  @Test func `classes of a package have the former names of all its versions`() throws {
+    func version(_ entity: String, _ title: String, _ links: String, after former: [String?] = [nil, nil, nil])
+      -> ModelFile
+    {
+      ModelFile(entities: [
+        .init(
+          entity, renamingIdentifier: former[0], attributes: [.init(title, .string, renamingIdentifier: former[1])],
+          relationships: [.init(links, to: entity, isToMany: true, renamingIdentifier: former[2])])
+      ])
+    }
+    let package = ModelPackage(
+      name: "Chain",
+      versions: [
+        .init("1", version("Song", "caption", "links")),
+        .init("2", version("Track", "heading", "ties", after: ["Song", "caption", "links"])),
+        .init("3", version("Piece", "title", "bonds", after: ["Track", "heading", "ties"])),
+      ], currentVersion: "3")
+    try withPackage { (model, sources) throws in
+      let url = model.deletingLastPathComponent().appendingPathComponent("Chain.xcdatamodeld")
+      try package.write(to: url)
+      let file = sources.appendingPathComponent("Chain+Entities.swift")
+      _ = try ModelCode.write(model: url, intoFile: file)
+      let text = try String(contentsOf: file, encoding: .utf8)
+      #expect(text.contains(#"@Entity(formerNames: ["Track", "Song"])"#), "\(text)")
+      #expect(text.contains(#"@Attribute(formerNames: ["heading", "caption"]) var title: String"#))
+      #expect(text.contains(#"@Relationship(formerNames: ["ties", "links"]) var bonds: ToMany<Piece>"#))
+    }
+  }
+
   @Test func `a missing model is an error that names the path`() {
     let missing = URL(fileURLWithPath: "/nowhere/Missing.xcdatamodeld")
     let error = #expect(throws: CoherenceError.self) {

@@ -174,6 +174,17 @@ struct GeneratorWarningTests {
     #expect(!text.contains("inverse: \\Release.tracks"))
   }
 
+  @Test func `a quotation mark before a combining mark does not end a literal`() throws {
+    for (text, literal) in [
+      ("a\"\u{301}b", "#\"a\"\u{301}b\"#"), ("a\"#\u{301}b", "##\"a\"#\u{301}b\"##"),
+      ("\"\u{301}b", "\"\\\"\u{301}b\""),
+    ] {
+      let code = try ModelCode(file([.init("title", .string, default: text)]), source: "Music.xcdatamodeld").generate()
+      let source = try #require(code.files.first?.text)
+      #expect(source.utf8.contains(literal.utf8), "\(source)")
+    }
+  }
+
   @Test(arguments: ["a\"b", "a\\(b)", "line\nbreak", "\u{0}", "\"#", "ends with \\", "\"\"x", "ünïcode"])
   func `a hostile text stays inside its literal`(text: String) throws {
     let code = try ModelCode(file([.init("title", .string, default: text)]), source: "Music.xcdatamodeld").generate()

@@ -93,6 +93,37 @@ struct ModelPackageTests {
     #expect(model.warnings.contains { $0.contains("'Nowhere'") })
   }
 
+  @Test func `names of the parts of a composite in all earlier versions are former names`() throws {
+    /// A version with a composite of a composite, each with its name and its renaming identifier.
+    func version(_ composite: String, _ point: String, _ part: String) throws -> ModelFile {
+      func attribute(_ names: String, _ rest: String) -> String {
+        let parts = names.split(separator: "<")
+        let identifier = parts.count > 1 ? " elementID=\"\(parts[1])\"" : ""
+        return "<attribute name=\"\(parts[0])\"\(identifier) \(rest)/>"
+      }
+      return try Self.file(
+        """
+        <entity name="Shelf">\(attribute(composite, "attributeType=\"Composite\" compositeName=\"Box\""))</entity>
+        <composite name="Box">\(attribute(point, "attributeType=\"Composite\" compositeName=\"Point\""))</composite>
+        <composite name="Point">\(attribute(part, "attributeType=\"Double\""))</composite>
+        """)
+    }
+    let package = ModelPackage(
+      name: "M",
+      versions: [
+        .init("1", try version("crate", "p", "x")), .init("2", try version("crate", "p", "y<x")),
+        .init("3", try version("box<crate", "q<p", "z<y")),
+      ], currentVersion: "3")
+    let model = try package.current.model()
+    let shelf = try model.entity(named: "Shelf")
+    let names = try #require(shelf.attribute(named: "box.q.z")).formerNames
+    #expect(Set(names).isSuperset(of: ["crate.p.x", "crate.p.y", "box.q.x", "box.q.y"]))
+    #expect(Set(names).count == names.count)
+    #expect(model.warnings.isEmpty)
+    let second = try package.version(named: "2").model().entity(named: "Shelf")
+    #expect(second.attribute(named: "crate.p.y")?.formerNames.contains("crate.p.x") == true)
+  }
+
   @Test func `a missing file, a compiled model and an empty package throw errors with advice`() throws {
     #expect { try ModelFile(contentsOf: directory.file("None.xcdatamodeld")) } throws: { ErrorCode.modelNotFound ~= $0 }
     #expect { try ModelFile(contentsOf: directory.file("Music.momd")) } throws: { "\($0)".contains("copy") }
@@ -139,8 +170,9 @@ struct ModelPackageTests {
   @Test func `a name that leads out of the resources finds no file`() throws {
     let bundle = try directory.bundle("App.resources")
     try MusicFile.make().write(to: directory.file("Outside.xcdatamodeld"))
+    try MusicFile.make().write(to: directory.file("\u{301}Outside.xcdatamodeld"))
     let outside = directory.file("Outside").path
-    for name in ["../Outside", outside, "", ".", "..", "x/../../Outside", "Out\u{0}side"] {
+    for name in ["../Outside", outside, "", ".", "..", "x/../../Outside", "Out\u{0}side", "../\u{301}Outside"] {
       #expect { try ManagedObjectModel(named: name, in: bundle, classes: .generic) } throws: {
         ErrorCode.modelNotFound ~= $0
       }

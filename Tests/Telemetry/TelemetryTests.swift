@@ -58,6 +58,21 @@ struct TelemetryTests {
     #expect(line.contains("duration") && !line.contains("ada"))
   }
 
+  @Test func `only the changes that a save makes are counted`() throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try context.performAndWait {
+      _ = try stage.insert("ada", into: context)
+      try context.save()
+    }
+    let counters = stage.metrics.counters.filter { $0.label == "coherence.records" }
+    let changes = counters.flatMap { $0.dimensions.filter { $0.0 == "change" }.map { $0.1 } }
+    #expect(changes == ["inserted"])
+    let timers = [("operation", "save"), ("subject", "stores")]
+    let duration = try #require(try stage.metrics.expectTimer("coherence.operation.duration", timers).values.first)
+    #expect(duration > 0)
+  }
+
   @Test func `a failed save reports its error code`() throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()

@@ -151,15 +151,16 @@ extension HTTPClient {
   ///   - merge: Called with a successful reply. After an error the content is requested again the next time.
   /// - Returns: The result of `merge`; `nil` for unchanged content (304).
   /// - Throws: The errors of ``send(_:body:)`` and of `merge`; ``ErrorCode/httpStatus`` for a status other than 2xx and
-  ///   304.
+  ///   304, and for a 304 to a request without conditions: without merged content, no content can be unchanged.
   public func ifChanged<Result>(
     _ request: HTTPRequest, since validators: HTTPValidators, merge: (HTTPReply) async throws -> Result
   ) async throws -> Result? {
     let running = validators.begin(request)
     var effect = HTTPValidators.Effect.none
     defer { validators.end(running, effect) }
-    let reply = try await send(running.validator?.applied(to: request) ?? request)
-    if reply.isUnchanged { return nil }
+    let sent = running.validator?.applied(to: request) ?? request
+    let reply = try await send(sent)
+    if reply.isUnchanged, sent != sent.unconditional { return nil }
     try reply.successful()
     effect = .unknown
     let result = try await merge(reply)

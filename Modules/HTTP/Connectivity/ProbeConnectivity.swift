@@ -8,14 +8,16 @@ import Synchronization
 /// let connectivity = ProbeConnectivity(HTTPRequest(method: .head, url: url), client: http)
 /// ```
 ///
-/// The state is online at first. The connectivity sends the request at the beginning, with each ``check()``, after each
-/// failure that an outbox, a refresher or the program reports with ``noteFailure()``, and while offline, after each
+/// The state is online at first. The connectivity sends the request at the beginning, with each ``check()``, after
+/// failures that an outbox, a refresher or the program reports with ``noteFailure()``, and while offline, after each
 /// interval. An online connectivity sends nothing by itself. The release ends the requests.
 public final class ProbeConnectivity: Connectivity {
   private let probe: Probe
   /// Wakes the task that sends requests while offline.
   private let wake: AsyncStream<Void>.Continuation
   private let task: Task<Void, Never>
+  /// Whether a request for reported failures runs, and whether failures were reported meanwhile.
+  private let reports = Mutex((isRunning: false, isRepeated: false))
 
   /// Makes a connectivity, and sends the first request.
   ///
@@ -61,7 +63,33 @@ public final class ProbeConnectivity: Connectivity {
   }
 
   /// Reports that a request to the server has failed. Sends the connectivity's own request in the background.
-  public func noteFailure() { Task { await check() } }
+  ///
+  /// The failures that are reported during this request share one further request, which is only sent if the server
+  /// has replied: many requests that fail at once cost the server two.
+  public func noteFailure() {
+    let begins = reports.withLock { reports in
+      if reports.isRunning {
+        reports.isRepeated = true
+        return false
+      }
+      reports.isRunning = true
+      return true
+    }
+    if begins { Task { await checkReports() } }
+  }
+
+  /// Sends requests until no failure was reported during the last one, or the server cannot be reached.
+  private func checkReports() async {
+    var isChecking = true
+    while isChecking {
+      let isOnline = await check()
+      isChecking = reports.withLock { reports in
+        let repeats = isOnline && reports.isRepeated
+        reports = (isRunning: repeats, isRepeated: false)
+        return repeats
+      }
+    }
+  }
 }
 
 /// The request of a connectivity, and the state by its replies.

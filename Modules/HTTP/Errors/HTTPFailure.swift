@@ -4,8 +4,8 @@ public import HTTPTypes
 
 /// The facts about a failed request: the underlying error of a ``CoherenceError`` with an `http` code.
 ///
-/// A failure contains no path, query or header fields except `Retry-After`, because these may contain values and
-/// credentials.
+/// A failure contains no path, query or header fields, because these may contain values and credentials. The exception
+/// is `Retry-After`, with the `Date` from which a date in it counts.
 public struct HTTPFailure: Error, Sendable, Hashable {
   /// The method of the request.
   public var method: HTTPRequest.Method
@@ -15,6 +15,8 @@ public struct HTTPFailure: Error, Sendable, Hashable {
   public var status: Int?
   /// The text of the reply's `Retry-After`.
   public var retryAfter: String?
+  /// The text of the reply's `Date`, from which a date in ``retryAfter`` counts; `nil` if the latter has no date.
+  var replyDate: String?
 
   /// Makes the failure of a request.
   public init(to request: HTTPRequest, status: Int? = nil) {
@@ -44,6 +46,7 @@ extension HTTPFailure {
     let code = status ?? 0
     let advice =
       switch code {
+      case 304: "the reply has no content; send the request without conditions, or report it to the service"
       case 401, 403: "check the credentials"
       case 404, 410: "check the address"
       case _ where Self.retryableStatuses.contains(code): "try again later"

@@ -5,7 +5,8 @@ public struct ServerEventOptions: Sendable {
   public var lastEventID = ""
   /// The delay before a reconnection, until the server asks for another one; at least 100 milliseconds.
   public var reconnectionTime = Duration.seconds(3)
-  /// The longest delay before a reconnection, unless ``reconnectionTime`` or the server asks for a longer one. The delay
+  /// The longest delay before a reconnection, unless ``reconnectionTime`` or the server asks for a longer one, by the
+  /// field `retry` of the stream or by `Retry-After`. The delay
   /// doubles with each failure without an event in between.
   public var longestDelay = Duration.seconds(60)
   /// The number of failures without an event in between after which the stream throws; `nil` for no limit.

@@ -13,7 +13,8 @@ extension HTTPClient {
   ///
   /// The sequence connects with the first read. When the connection ends or breaks, the sequence connects again after
   /// the server's reconnection time, with the identifier of the last event as `Last-Event-ID`, so that the server can
-  /// send the events in between. The sequence ends after a reply with the status 204.
+  /// send the events in between. After a reply with `Retry-After`, such as a 429 or a 503, the sequence waits at least
+  /// as long as the reply asks for. The sequence ends after a reply with the status 204.
   public func events(_ request: HTTPRequest, options: ServerEventOptions = ServerEventOptions()) -> ServerEvents {
     ServerEvents(request: request, client: self, options: options)
   }
@@ -40,6 +41,8 @@ public struct ServerEvents: AsyncSequence, Sendable {
     /// Complete events, the last of them first.
     private var events: [ServerEvent] = []
     private var reconnectionTime: Duration?
+    /// The shortest delay before the next connection, which the last failure has asked for.
+    private var advisedDelay = Duration.zero
     private var failureCount = 0
     /// Whether the present connection has brought an event.
     private var hasEvents = false
@@ -91,6 +94,8 @@ public struct ServerEvents: AsyncSequence, Sendable {
     /// Ends the connection, after which the next read connects again.
     private mutating func endConnection(with error: CoherenceError?) throws {
       body = nil
+      let advice = error.flatMap { RetryPolicy.advisedDelay(of: $0, at: options.clock.now) }
+      advisedDelay = advice ?? .zero
       // Some servers end each connection after its events, so such an end is no failure.
       if error == nil, hasEvents { return }
       failureCount += 1
@@ -101,7 +106,8 @@ public struct ServerEvents: AsyncSequence, Sendable {
     /// Requests the stream, after a delay if it is not the first connection. Leaves `body` empty after a 204.
     private mutating func connect() async throws {
       if !isFirstConnection {
-        try await options.clock.wait(for: options.delay(reconnectionTime, failures: failureCount))
+        let delay = options.delay(reconnectionTime, failures: failureCount)
+        try await options.clock.wait(for: Swift.max(delay, advisedDelay))
       }
       isFirstConnection = false
       let id = parser.lastEventID

@@ -23,5 +23,8 @@ extension HTTPFailure {
   init(status reply: some AnyHTTPReply) {
     self.init(to: reply.request, status: reply.response.status.code)
     retryAfter = reply.response.headerFields[.retryAfter]
+    // Only a date counts from the date of the reply. Without one, the failures of a request that differ in their times
+    // alone are equal.
+    if let retryAfter, Int(retryAfter) == nil { replyDate = reply.response.headerFields[.date] }
   }
 }

@@ -50,12 +50,18 @@ struct RetryAfter {
   let duration: Duration
 
   /// `nil` for other text.
-  init?(_ text: String, now: Date) {
+  ///
+  /// - Parameters:
+  ///   - replyDate: The text of the reply's `Date`. The date to wait for comes from the same clock, and the clock here
+  ///     may differ by hours.
+  ///   - now: The present date, in place of a `Date` that the reply lacks.
+  init?(_ text: String, in replyDate: String?, now: Date) {
     let text = text.trimmingCharacters(in: .whitespaces)
     if let seconds = Int(text), seconds >= 0 {
       duration = .seconds(seconds)
     } else if let date = HTTPDate(text)?.date {
-      duration = .seconds(max(0, date.timeIntervalSince(now)))
+      let sent = replyDate.flatMap { HTTPDate($0)?.date } ?? now
+      duration = .seconds(max(0, date.timeIntervalSince(sent)))
     } else {
       return nil
     }

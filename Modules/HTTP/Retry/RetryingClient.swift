@@ -74,7 +74,8 @@ public struct RetryingClient: HTTPClient {
       policy.allows(reply.request.method, after: status)
     else { return nil }
     let backoff = policy.backoff(after: attempt, random: random())
-    let requested = reply.response.headerFields[.retryAfter].flatMap { RetryAfter($0, now: clock.now)?.duration }
+    let fields = reply.response.headerFields
+    let requested = fields[.retryAfter].flatMap { RetryAfter($0, in: fields[.date], now: clock.now)?.duration }
     guard let requested else { return backoff }
     return requested > policy.longestRetryAfter ? nil : max(requested, backoff)
   }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// The clock of retries and time limits. A test has a clock of its own and need not wait.
 public protocol HTTPClock: Sendable {
-  /// The wall-clock time, which `Retry-After` may refer to.
+  /// The wall-clock time, from which the date of a `Retry-After` counts in a reply without a `Date`.
   var now: Date { get }
   /// Waits for a time.
   ///

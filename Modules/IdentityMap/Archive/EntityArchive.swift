@@ -9,19 +9,28 @@ import Foundation
 /// try JSONEncoder().encode(archive).write(to: file)
 /// ```
 ///
-/// Entries have the names that you give, not the names of types, so that types can be renamed. Stamps are archived,
-/// tentative changes are not; see ``OptimisticChange``. The nested entities of an aggregate are archived as parts of its
-/// value, without stamps of their own: a restored aggregate stores them with its stamp.
+/// Entries have the names that you give, not the names of types, so that types can be renamed. Stamps are archived, and
+/// so is the mark of an invalidated entity; see ``EntityStore/invalidate(_:id:)``. Tentative changes are not, see
+/// ``OptimisticChange``, nor are expired entities and the times of writes: a restored entity is new.
+///
+/// The nested entities of an aggregate are archived as parts of its value, without stamps of their own: a restored
+/// aggregate stores them with its stamp.
+///
+/// Decoding an archive of any content makes values of your types or throws. An archive is not signed: whoever can write
+/// it chooses the restored values and their stamps. Keep it where only the program can write.
 public struct EntityArchive: Codable, Sendable {
   /// One archived value.
   private struct Entry: Codable, Sendable {
     /// A JSON array with the value as its only element.
     let value: Data
     let stamp: ArchivedStamp?
+    /// Whether the entity was invalidated; `nil` for an entity that was not, and in archives of earlier releases.
+    let isInvalidated: Bool?
 
-    init(value: Data, stamp: Stamp) {
+    init(value: Data, stamp: Stamp, isInvalidated: Bool = false) {
       self.value = value
       self.stamp = stamp.isNaN ? nil : ArchivedStamp(stamp: stamp)
+      self.isInvalidated = isInvalidated ? true : nil
     }
   }
 
@@ -32,17 +41,25 @@ public struct EntityArchive: Codable, Sendable {
   /// Makes an empty archive.
   public init() {}
 
-  /// Adds all entities of a type.
+  /// Adds all entities of a type, except for expired ones.
   /// - Throws: The error of the encoder: JSON does not encode values nested more than 512 deep.
   public mutating func add<T: Identifiable & Sendable & Encodable>(
     _ type: T.Type, as name: String, from store: EntityStore
   ) throws {
     let values = store.core.exclusively {
-      store.core.withConfirmedValues {
-        store.core.table(of: type).presentNodes.map { ($0.read(), $0.stamp, $0.relations?.height ?? 0) }
+      let table = store.core.table(of: type)
+      table.prepareSearch()
+      // Within another operation, expired entities wait for its end.
+      let expired = Set(table.presentNodes.filter { table.isExpired($0) }.map { ObjectIdentifier($0) })
+      return store.core.withConfirmedValues {
+        table.presentNodes.filter { !expired.contains(ObjectIdentifier($0)) }.map { node in
+          (node.read(), node.stamp, node.relations?.height ?? 0, node.flags.contains(.invalidated))
+        }
       }
     }
-    entities[name] = try values.map { Entry(value: try Self.encode($0.0, height: $0.2), stamp: $0.1) }
+    entities[name] = try values.map { value, stamp, height, isInvalidated in
+      Entry(value: try Self.encode(value, height: height), stamp: stamp, isInvalidated: isInvalidated)
+    }
   }
 
   /// Adds the content of an alias, if it has any.
@@ -70,30 +87,61 @@ public struct EntityArchive: Codable, Sendable {
   public func restore<T: Identifiable & Sendable & Decodable>(
     _ type: T.Type, as name: String, to store: EntityStore
   ) throws -> EntityObserver<[T]> {
-    let values = try (entities[name] ?? []).map { (try Self.decode(T.self, $0), $0.stamp?.stamp) }
+    let entries = entities[name] ?? []
+    let values = try entries.map { (try Self.decode(T.self, $0), $0.stamp?.stamp) }
     return store.core.exclusively {
       let table = store.core.table(of: type)
-      let nodes = values.map { table.put($0.0, stamp: $0.1).node }
+      // An expired entity must not reject an archived value.
+      table.prepareSearch()
+      let results = values.map { table.put($0.0, stamp: $0.1) }
+      // Afterwards, because an entity can be nested in a later one, and a write removes the mark.
+      for (entry, result) in zip(entries, results) where entry.isInvalidated == true && result.kind != .rejected {
+        store.core.record(result.node)
+        result.node.flags.insert(.invalidated)
+      }
+      let nodes = results.map { $0.node }
       return EntityObserver(ListNode<T>.make(nodes, core: store.core))
     }
   }
 
-  /// Restores the content of an alias, if the archive has it.
+  /// Restores the content of an alias, if the archive has it. An alias without a stamp gets the entity as the store has
+  /// it, and the archived value only of an absent entity.
   /// - Throws: The error of the decoder.
   public func restore<T: Identifiable & Sendable & Decodable>(
     alias: AliasKey<T>, as name: String? = nil, to store: EntityStore
   ) throws {
     guard let entry = aliases[name ?? alias.name] else { return }
-    _ = store.store(entity: try Self.decode(T.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
+    let entity = try Self.decode(T.self, entry)
+    if let stamp = entry.stamp?.stamp {
+      _ = store.store(entity: entity, named: alias, modifiedAt: stamp)
+    } else {
+      Self.restore(entity, as: alias, of: T.self, shape: .entity(), to: store)
+    }
   }
 
-  /// Restores the content of an alias of a collection, if the archive has it.
+  /// Restores the content of an alias of a collection, if the archive has it. An alias without a stamp gets the
+  /// entities as the store has them, and the archived values only of absent entities.
   /// - Throws: The error of the decoder.
   public func restore<C: Collection & Sendable & Decodable>(
     alias: AliasKey<C>, as name: String? = nil, to store: EntityStore
   ) throws where C.Element: Identifiable & Sendable {
     guard let entry = aliases[name ?? alias.name] else { return }
-    _ = store.store(entities: try Self.decode(C.self, entry), named: alias, modifiedAt: entry.stamp?.stamp)
+    let entities = try Self.decode(C.self, entry)
+    if let stamp = entry.stamp?.stamp {
+      _ = store.store(entities: entities, named: alias, modifiedAt: stamp)
+    } else {
+      Self.restore(entities, as: alias, of: C.Element.self, shape: .list(), to: store)
+    }
+  }
+
+  /// Restores the content of an alias without a stamp. The values of the store are those of a later run.
+  private static func restore<Content: Sendable, T: Identifiable & Sendable>(
+    _ content: Content, as alias: AliasKey<Content>, of type: T.Type, shape: NestedShape<Content>, to store: EntityStore
+  ) {
+    store.core.exclusively {
+      store.core.table(of: type).prepareSearch()
+      _ = store.core.setAlias(alias, to: content, shape: shape, stamp: nil, mode: .keepingExisting)
+    }
   }
 
   /// The greatest height of a value, the number of entities nested in each other, that an error of the encoder may
@@ -140,8 +188,13 @@ private struct ArchivedStamp: Codable, Sendable {
     let container = try decoder.singleValueContainer()
     if let number = try? container.decode(Stamp.self) {
       stamp = number
-    } else {
-      stamp = try container.decode(String.self) == "-inf" ? -.infinity : .infinity
+      return
+    }
+    switch try container.decode(String.self) {
+    case "inf": stamp = .infinity
+    case "-inf": stamp = -.infinity
+    // An infinite stamp in place of a damaged stamp would reject every later value.
+    default: throw DecodingError.dataCorruptedError(in: container, debugDescription: "A stamp is no number.")
     }
   }
 

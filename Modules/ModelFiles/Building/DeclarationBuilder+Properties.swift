@@ -34,9 +34,14 @@ extension DeclarationBuilder {
       faults.append("The composite type '\(type)' contains itself.")
       return []
     }
-    // A former name in the file without a full stop is a name in the same composite.
-    func whole(_ name: String, in prefix: String) -> String { name.contains(".") ? name : prefix + name }
-    let former = formerNames(composite.renamingIdentifier, composite.userInfo, at: path).map { whole($0, in: prefix) }
+    // A former name in the file without a full stop is a name in the same composite. A name after a full stop alone is
+    // that of an attribute without a composite.
+    func whole(_ name: String, in prefix: String) -> String {
+      if name.hasPrefix(".") { return String(name.dropFirst()) }
+      return name.contains(".") ? name : prefix + name
+    }
+    let former = file.formerNames(composite.renamingIdentifier, composite.userInfo, at: path)
+      .map { whole($0, in: prefix) }
     let inner = "\(prefix)\(composite.name)."
     var result: [Attribute] = []
     for part in parts {
@@ -52,7 +57,11 @@ extension DeclarationBuilder {
         }
       }
       for index in made.indices {
-        made[index].formerNames += former.map { "\($0).\(made[index].name)" }
+        // One version may have renamed the composite and its part: each former composite may have each of the names.
+        let formerParts = made[index].formerNames.filter { $0.hasPrefix(inner) }.map { $0.dropFirst(inner.count) }
+        var names = [made[index].name[...]]
+        if (1 + formerParts.count) * former.count <= Self.greatestCombinationCount { names += formerParts }
+        made[index].formerNames += former.flatMap { composite in names.map { "\(composite).\($0)" } }
         if composite.isOptional { made[index].isOptional = true }
       }
       result += made
@@ -60,23 +69,28 @@ extension DeclarationBuilder {
     return result
   }
 
+  /// The greatest number of former names that the names of one composite and of a part below it make together. The
+  /// numbers of all levels of a file would multiply without a limit.
+  private static let greatestCombinationCount = 1_000
+
   /// The declaration of an attribute that is not a composite; none for a type that models do not have.
   private mutating func attribute(of source: ModelFile.Attribute, in owner: String) -> Attribute? {
     let path = "\(owner).\(source.name)"
     guard let type = attributeType(of: source, path: path) else { return nil }
     var attribute = Attribute(
       source.name, type, optional: source.isOptional, userInfo: FileSetting.withoutSettings(source.userInfo))
-    attribute.formerNames = formerNames(source.renamingIdentifier, source.userInfo, at: path)
+    attribute.formerNames = file.formerNames(source.renamingIdentifier, source.userInfo, at: path)
     attribute.defaultValue = defaultValue(of: source, type, path: path)
     attribute.validation = validation(of: source, type, path: path)
-    if let expression = source.derivation { derive(&attribute, expression, path: path) }
+    if let expression = source.derivation { derive(&attribute, expression, in: owner) }
     return attribute
   }
 
   /// Marks an attribute as derived. The value of a derived attribute needs no default and no rules.
-  private mutating func derive(_ attribute: inout Attribute, _ expression: String, path: String) {
+  private mutating func derive(_ attribute: inout Attribute, _ expression: String, in owner: String) {
+    let path = "\(owner).\(attribute.name)"
     attribute.isOptional = true
-    guard let derivation = DerivationText.derivation(expression) else {
+    guard let derivation = DerivationText.derivation(expression), isOfRecord(derivation.source, in: owner) else {
       warnings.append(
         "Attribute '\(path)' is not derived by '\(expression)', and is an ordinary optional one: the framework derives "
           + "values from texts of the same record, the time of the save, paths of to-one relationships, and the members "
@@ -95,6 +109,26 @@ extension DeclarationBuilder {
       attribute.validation = []
     }
     attribute.derived = derivation
+  }
+
+  /// Whether a source with a full stop is a part of a composite of an entity, and not a path over relationships. Any
+  /// other source is left to the check of the model.
+  private func isOfRecord(_ source: String?, in owner: String) -> Bool {
+    guard let source, source.contains(".") else { return true }
+    var visited: Set<String> = []
+    var current = file.entities.first { $0.name == owner }
+    while let entity = current, visited.insert(entity.name).inserted {
+      if isPart(source.split(separator: ".").map(String.init)[...], of: entity.attributes) { return true }
+      current = entity.parent.flatMap { name in file.entities.first { $0.name == name } }
+    }
+    return false
+  }
+
+  /// Whether a path leads over composites to an attribute that is none.
+  private func isPart(_ path: ArraySlice<String>, of attributes: [ModelFile.Attribute]) -> Bool {
+    guard let attribute = attributes.first(where: { $0.name == path.first }) else { return false }
+    if path.count == 1 { return attribute.kind != .composite }
+    return isPart(path.dropFirst(), of: file.parts(of: attribute) ?? [])
   }
 
   /// The type of the kind and of the settings in the user info.
@@ -194,7 +228,7 @@ extension DeclarationBuilder {
     }
     let isToMany = source.isToMany || (source.maximumCount ?? 1) > 1
     let userInfo = FileSetting.withoutSettings(source.userInfo)
-    let former = formerNames(source.renamingIdentifier, source.userInfo, at: path)
+    let former = file.formerNames(source.renamingIdentifier, source.userInfo, at: path)
     guard isToMany else {
       return Relationship(
         source.name, toOne: source.destination, inverse: source.inverse, optional: source.isOptional,

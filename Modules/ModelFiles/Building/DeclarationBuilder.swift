@@ -3,8 +3,6 @@ import CoherenceCore
 /// Makes Core's declarations from the parts of a file, and collects faults and the omitted parts.
 struct DeclarationBuilder {
   let file: ModelFile
-  /// The former names of entities and properties in earlier versions of the package, by `Entity` and `Entity.property`.
-  var history: [String: [String]] = [:]
   var faults: [String] = []
   var warnings: [String] = []
   /// The entities without a class because of a fault.
@@ -47,7 +45,7 @@ struct DeclarationBuilder {
       faults.append("Entity \(located(part.name)) \(fault.reason).")
       unresolved.insert(part.name)
     }
-    declaration.formerNames = formerNames(part.renamingIdentifier, part.userInfo, at: part.name)
+    declaration.formerNames = file.formerNames(part.renamingIdentifier, part.userInfo, at: part.name)
     for attribute in part.attributes {
       declaration.properties += properties(of: attribute, in: part.name)
       if attribute.otherAttributes["indexed"] == "YES" { declaration.indexes.append([attribute.name]) }
@@ -69,17 +67,6 @@ struct DeclarationBuilder {
   func located(_ name: String) -> String {
     guard let line = file.source.lines[name] else { return "'\(name)'" }
     return "'\(name)' (line \(line))"
-  }
-
-  /// The former names of a part, from the file and from earlier versions of its package.
-  func formerNames(_ identifier: String?, _ userInfo: [String: String], at path: String) -> [String] {
-    let own = path.split(separator: ".").last.map(String.init)
-    var names: [String] = []
-    for name in FileSetting.formerNames(identifier, userInfo) + (history[path] ?? [])
-    where name != own && !names.contains(name) {
-      names.append(name)
-    }
-    return names
   }
 
   /// Finds two properties of an entity with one renaming identifier.

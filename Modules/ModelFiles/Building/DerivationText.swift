@@ -10,7 +10,9 @@ package enum DerivationText {
     if !text.contains("(") { return related(text) }
     guard let open = text.firstIndex(of: "("), text.last == ")" else { return nil }
     let source = String(text[text.index(after: open)...].dropLast())
-    guard !source.isEmpty, source.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else { return nil }
+    // A full stop separates a composite from its part.
+    let names = source.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard names.allSatisfy({ !$0.hasPrefix("@") && isName($0) }) else { return nil }
     return switch text[..<open] {
     case "canonical:": .canonical(source)
     case "lowercase:": .lowercase(source)
@@ -43,12 +45,14 @@ package enum DerivationText {
     return !name.isEmpty && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  static func text(_ derivation: Derivation) -> String {
+  /// The text of a rule; `nil` for a rule that has no place in a file.
+  static func text(_ derivation: Derivation) -> String? {
     switch derivation {
     case .canonical(let source): "canonical:(\(source))"
     case .lowercase(let source): "lowercase:(\(source))"
     case .uppercase(let source): "uppercase:(\(source))"
     case .now: "now()"
+    case .author: nil
     case .path(let path): path
     case .count(let path): "\(path).@count"
     case .sum(let path): "\(path).@sum"

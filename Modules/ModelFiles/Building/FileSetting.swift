@@ -12,7 +12,9 @@ package enum FileSetting {
   package static let entity = "coherence.entity"
   /// The default of an attribute of data, in base 64.
   package static let data = "coherence.default"
-  /// Further former names, separated by commas, the latest first. Spaces around a name do not count.
+  /// Further former names, separated by commas, the latest first. Spaces around a name do not count. For a part of a
+  /// composite, `width` is a name in the same composite, `box.width` a whole name, and `.width` the name of an
+  /// attribute that was no part of a composite.
   package static let formerNames = "coherence.formerNames"
 
   private static let all: Set<String> = [type, cases, entity, data, formerNames]

@@ -43,7 +43,6 @@ extension ModelFile {
   /// all warnings.
   fileprivate func declared(classes: EntityClasses) throws -> (entities: [CoherenceCore.Entity], warnings: [String]) {
     var builder = DeclarationBuilder(self)
-    builder.history = source.formerNames
     let entities = builder.entities(classes: classes)
     addWarnings(to: &builder)
     checkNames(&builder)

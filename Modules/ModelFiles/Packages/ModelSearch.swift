@@ -47,8 +47,9 @@ struct ModelSearch {
 
   /// The packages of the name directly in a directory.
   private func packages(in directory: URL) -> [URL] {
-    // A name with a slash would lead out of the resources.
-    guard !name.isEmpty, !name.contains("/"), !name.utf8.contains(0) else { return [] }
+    // A name with a slash would lead out of the resources. The slash is found by bytes, because a combining mark joins
+    // the slash before it to one character.
+    guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")), !name.utf8.contains(0) else { return [] }
     return ["xcdatamodeld", "xcdatamodel"].map { directory.appendingPathComponent("\(name).\($0)") }
       .filter { FileManager.default.fileExists(atPath: $0.path) }
   }

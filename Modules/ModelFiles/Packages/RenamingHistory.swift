@@ -23,17 +23,66 @@ struct RenamingHistory {
       let names = follow(item, in: otherEntities, present: present, path: entity.name)
       formerNames[entity.name] = names
       let counterparts = others.flatMap { other in
-        other.entities.filter { $0.name == entity.name || names.contains($0.name) }
+        other.entities.filter { $0.name == entity.name || names.contains($0.name) }.map { (file: other, entity: $0) }
       }
       guard !counterparts.isEmpty else { continue }
-      let properties = counterparts.flatMap(Self.properties)
+      let properties = counterparts.flatMap { Self.properties($0.entity) }
       let own = Self.properties(entity)
       for property in own {
         let path = "\(entity.name).\(property.name)"
         formerNames[path] = follow(property, in: properties, present: Set(own.map(\.name)), path: path)
       }
+      let attributes = counterparts.flatMap { other in other.entity.attributes.map { Owned(file: other.file, $0) } }
+      for attribute in entity.attributes {
+        let path = "\(entity.name).\(attribute.name)"
+        followParts(of: Owned(file: file, attribute), among: attributes, path: path, in: [])
+      }
     }
     removeShared(of: file)
+  }
+
+  /// An attribute with the file that declares the parts of its type.
+  private struct Owned {
+    let file: ModelFile
+    let attribute: ModelFile.Attribute
+
+    init(file: ModelFile, _ attribute: ModelFile.Attribute) {
+      self.file = file
+      self.attribute = attribute
+    }
+
+    /// The parts of a composite; none for another attribute.
+    var parts: [Owned] { (file.parts(of: attribute) ?? []).map { Owned(file: file, $0) } }
+    /// The name with the renaming identifier. An identifier with a full stop is a whole path, which is not followed.
+    var item: Item {
+      let identifier = attribute.renamingIdentifier
+      return Item(name: attribute.name, identifier: identifier?.contains(".") == true ? nil : identifier)
+    }
+  }
+
+  /// Follows the parts of a composite, and of the composites in it. The former names of a part are names in the same
+  /// composite.
+  ///
+  /// - Parameters:
+  ///   - others: The attributes beside the composite in the other versions.
+  ///   - nesting: The composite types around the composite: a type that contains itself is a fault of the file.
+  private mutating func followParts(
+    of composite: Owned, among others: [Owned], path: String, in nesting: Set<String>
+  ) {
+    let parts = composite.parts
+    let type = composite.file.compositeType(of: composite.attribute)?.name
+    guard !parts.isEmpty, type.map(nesting.contains) != true else { return }
+    let names = [composite.attribute.name] + (formerNames[path] ?? [])
+    let otherParts = others.filter { names.contains($0.attribute.name) }.flatMap(\.parts)
+    guard !otherParts.isEmpty else { return }
+    let (items, present) = (otherParts.map(\.item), Set(parts.map(\.attribute.name)))
+    let inner = nesting.union([type].compactMap(\.self))
+    let paths = parts.map { "\(path).\($0.attribute.name)" }
+    for (part, path) in zip(parts, paths) {
+      formerNames[path] = follow(part.item, in: items, present: present, path: path)
+      followParts(of: part, among: otherParts, path: path, in: inner)
+    }
+    remove(paths, identifiers: parts.compactMap(\.item.identifier))
   }
 
   private static func properties(_ entity: ModelFile.Entity) -> [Item] {

@@ -71,8 +71,11 @@ struct FileMaker {
       let own = parts.filter { $0.name.hasPrefix(inner) }
       made.append(composite(nested, own, type: type + Self.capitalized(nested), prefix: inner))
     }
-    composites.append(.init(type, parts: made))
-    return ModelFile.Attribute(name, .composite, optional: made.allSatisfy(\.isOptional), compositeName: type)
+    // The names of two entities and composites may join to one name: 'Foo' with 'barBaz', and 'FooBar' with 'baz'.
+    var uniqueType = type
+    while composites.contains(where: { $0.name == uniqueType }) { uniqueType += "2" }
+    composites.append(.init(uniqueType, parts: made))
+    return ModelFile.Attribute(name, .composite, optional: made.allSatisfy(\.isOptional), compositeName: uniqueType)
   }
 
   private mutating func fetchedProperties(of entity: EntityDescription) -> [ModelFile.FetchedProperty] {
@@ -94,19 +97,25 @@ struct FileMaker {
   private mutating func attribute(_ attribute: AttributeDescription, name: String) -> ModelFile.Attribute {
     var part = ModelFile.Attribute(name, .string, optional: attribute.isOptional, userInfo: attribute.userInfo)
     setType(attribute.type, of: &part)
-    part.derivation = attribute.derivation.map(DerivationText.text)
+    let path = "\(attribute.entity.name).\(attribute.name)"
+    part.derivation = attribute.derivation.flatMap(DerivationText.text)
+    if let text = part.derivation, DerivationText.derivation(text) != attribute.derivation {
+      omissions.append("The derivation of '\(path)' names a property that no expression of a file can name.")
+    } else if attribute.derivation != nil, part.derivation == nil {
+      omissions.append("The rule of the derived attribute '\(path)' has no place in a file.")
+    }
     if attribute.name == name {
       setFormerNames(attribute.formerNames, &part.renamingIdentifier, &part.userInfo)
     } else if !attribute.formerNames.isEmpty {
       // The former names of a composite's part are paths, and a renaming identifier is a name.
-      part.userInfo[FileSetting.formerNames] = attribute.formerNames.joined(separator: ",")
+      let names = attribute.formerNames.map { $0.contains(".") ? $0 : "." + $0 }
+      part.userInfo[FileSetting.formerNames] = names.joined(separator: ",")
     }
     if part.kind == .data || part.kind == .transformable {
       part.userInfo[FileSetting.data] = ValueText.text(attribute.defaultValue)
     } else {
       part.defaultValue = ValueText.text(attribute.defaultValue)
     }
-    let path = "\(attribute.entity.name).\(attribute.name)"
     for rule in attribute.validation { setRule(rule, of: &part, path: path) }
     if attribute.conversion != nil {
       omissions.append("The conversion of '\(path)' is code, for which a file has no place.")

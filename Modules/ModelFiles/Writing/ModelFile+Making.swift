@@ -7,7 +7,8 @@ extension ModelFile {
   /// names. Features that the editor of Xcode does not have stand in the user info, under keys that begin with
   /// `coherence.`: enumerations, `Codable` values, weak references, defaults of data, and further former names.
   /// ``omissions`` lists the parts without a place in a file: conversions of stored values, a second rule of one kind
-  /// for an attribute, the order of a fetched property, and further version identifiers.
+  /// for an attribute, a derivation from a property whose name no expression can have, the order of a fetched property,
+  /// and further version identifiers.
   public init(_ model: ManagedObjectModel) {
     self.init(name: model.name)
     var maker = FileMaker(model)

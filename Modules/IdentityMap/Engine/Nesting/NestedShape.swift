@@ -94,11 +94,13 @@ extension NestedShape where Part: EntityWrapper {
       remove: { part, cursor in
         StackSpace.forLevel {
           let count = count(in: part)
-          let removed = cursor.countOfRemoved(count) + cursor.keptCount
+          let removedCount = cursor.countOfRemoved(count)
+          let formerKeptCount = cursor.keptCount
           for accessor in accessors(of: part) where accessor.remove(&part, &cursor) { return true }
           // The wrapper should have lost the removed entities, except for those that a policy keeps. If the setter of
           // an enum case has ignored `nil`, the wrapper still has more: then the whole wrapper is removed.
-          return self.count(in: part) != count - removed + cursor.keptCount
+          let keptCount = cursor.keptCount - formerKeptCount
+          return self.count(in: part) != count - removedCount + keptCount
         }
       })
   }
