@@ -47,13 +47,13 @@ struct Generate: ParsableCommand {
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
       print(String(decoding: try encoder.encode(report), as: UTF8.self))
     } else {
-      for name in report.written { print(name) }
+      for name in report.written { print(name.onOneLine) }
     }
     for sentence in report.sentences { printError(sentence) }
     if !report.refused.isEmpty { throw ExitCode.failure }
   }
 
-  private func printError(_ line: String) { FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+  private func printError(_ line: String) { FileHandle.standardError.write(Data("\(line.onOneLine)\n".utf8)) }
 }
 
 extension CodeStyle: @retroactive ExpressibleByArgument {}

@@ -34,6 +34,21 @@ struct OutboxCommandTests {
     try application.close()
   }
 
+  @Test(arguments: StorePlace.all)
+  func `the entries of a save that is still in the log are listed with the numbers by which commands name them`(
+    place: StorePlace
+  ) async throws {
+    defer { try? place.remove() }
+    let application = try Application(place)
+    try await application.merge([1: "old", 2: "old"])
+    // The application reads no entries, so that both saves stay in the log.
+    for id in [Int64(1), 2] { try application.setTitle("new", of: id) }
+    let listed = try ids(place.run("outbox", "list", then: ["--json"]))
+    #expect(try await application.outbox.entries().map { Int($0.id.key) } == listed && listed.count == 2)
+    for id in listed { #expect(try place.run("outbox", "show", then: ["\(id)"]).status == 0) }
+    try application.close()
+  }
+
   @Test func `the objects of JSON have the same keys in every state`() async throws {
     let (place, application) = try await place(2)
     defer { try? place.remove() }
@@ -124,6 +139,26 @@ struct OutboxCommandTests {
     #expect(run.status == 1)
     #expect(run.error == "error: The outbox has no entry 999: it was sent or dropped meanwhile, or never was.\n")
     #expect(try await application.outbox.counts().parked == 0)
+    try application.close()
+  }
+
+  @Test func `the text of an error cannot control the terminal`() async throws {
+    let (place, application) = try await place(1)
+    defer { try? place.remove() }
+    let entry = try #require(try await application.outbox.entries().first)
+    let text = "a\u{1B}]0;b\u{7}\nid  7\u{9B}2J\u{202E}c"
+    try await application.outbox.park(entry.id, error: text)
+    let id = "\(entry.id.key)"
+    for run in [try place.run("outbox"), try place.run("outbox", "show", then: [id])] {
+      let commands = run.output.unicodeScalars.filter {
+        ($0.properties.generalCategory == .control && $0 != "\n") || $0 == "\u{202E}"
+      }
+      #expect(run.output.contains("2J") && commands.isEmpty, "\(commands.map(\.value))")
+      #expect(!run.output.contains("\nid  7"))
+    }
+    let json = try place.run("outbox", "show", then: [id, "--json"])
+    #expect(!json.output.unicodeScalars.contains("\u{9B}"))
+    #expect(try json.object()["lastError"] as? String == text)
     try application.close()
   }
 

@@ -33,6 +33,10 @@ struct EntryID: ExpressibleByArgument, CustomStringConvertible {
 
 extension OutboxEntry {
   var entryID: EntryID { EntryID(number: id.key, isOfLog: id.entity.name == "CoherenceOutboxLog") }
+
+  /// The identifier in lists: a dash for an entry of the log of a store that the user may not write.
+  var idText: String { id.isTemporaryID ? "–" : "\(entryID)" }
+  var idJSON: JSON { id.isTemporaryID ? .null : entryID.json }
 }
 
 /// The identifiers of entries.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CoherenceCore
 import CoherenceOutbox
+import Foundation
 
 struct ListEntries: ReportingCommand {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists entries, the oldest first.")
@@ -30,7 +31,7 @@ struct ListEntries: ReportingCommand {
 
   func perform() async throws {
     let store = try OutboxStore(store)
-    let found = try await store.outbox.entries(
+    let found = try await store.entries(
       in: entity, state: state?.state, limit: limit + 1, after: try after.map(store.cursor))
     let page = found.prefix(limit)
     let next = found.count > limit ? try page.last.map { try OutboxStore.text(of: $0.cursor) } : nil
@@ -84,9 +85,10 @@ struct WatchEntries: ReportingCommand {
   var limit = 200
 
   func perform() async throws {
-    let (outbox, limit) = (try OutboxStore(store).outbox, limit)
+    let (store, limit) = (try OutboxStore(store), limit)
     try await watch.watch(json: output.json) {
-      let entries = try await outbox.entries(limit: limit)
+      let outbox = store.outbox
+      let entries = try await store.entries(limit: limit)
       let counts = try await outbox.counts()
       let conflicts = try await outbox.conflictCount()
       let title =
@@ -99,8 +101,9 @@ struct WatchEntries: ReportingCommand {
 extension WatchedRow {
   init(_ entry: OutboxEntry) {
     self.init(
-      id: "\(entry.entryID)", cells: entry.cells, state: entry.stateText,
-      subject: "\(entry.entryID) \(entry.kind) \(entry.entityName) \(entry.record.key)"
+      id: entry.id.isTemporaryID ? entry.idempotencyKey.uuidString : "\(entry.entryID)", cells: entry.cells,
+      state: entry.stateText,
+      subject: "\(entry.idText) \(entry.kind) \(entry.entityName) \(entry.record.key)"
         + (entry.lastError.map { " (attempt \(entry.attempts): \($0))" } ?? ""),
       json: entry.json(values: false),
       fingerprint: [entry.stateText, "\(entry.attempts)", entry.lastError ?? "", "\(entry.kind)"])

@@ -7,7 +7,7 @@ extension OutboxEntry {
 
   var cells: [String] {
     [
-      "\(entryID)", entityName, "\(record.key)", "\(kind)", stateText, "\(attempts)", enqueuedDate.short,
+      idText, entityName, "\(record.key)", "\(kind)", stateText, "\(attempts)", enqueuedDate.short,
       nextAttemptDate?.short ?? "–", properties.isEmpty ? "–" : properties.joined(separator: ","), lastError ?? "–",
     ]
   }
@@ -32,7 +32,7 @@ extension OutboxEntry {
         )
       }, uniquingKeysWith: { $1 })
     return [
-      "id": entryID.json, "entity": .string(entityName), "record": JSON(record), "kind": .string("\(kind)"),
+      "id": idJSON, "entity": .string(entityName), "record": JSON(record), "kind": .string("\(kind)"),
       "state": .string("\(state)"), "isRejected": .bool(isRejected), "attempts": .number(attempts),
       "nextAttempt": .date(nextAttemptDate), "lastError": .text(lastError), "author": .text(author),
       "enqueued": .date(enqueuedDate), "idempotencyKey": .uuid(idempotencyKey), "sequence": .int(sequence),
@@ -50,7 +50,7 @@ extension OutboxEntry {
       ("claimed until", leaseEnd?.short), ("claimed by", claimant),
     ]
     var result: [(name: String, value: String)] = [
-      ("id", "\(entryID)"), ("entity", entityName), ("record", "\(record.rootName) \(record.key)"),
+      ("id", idText), ("entity", entityName), ("record", "\(record.rootName) \(record.key)"),
       ("change", "\(kind)"), ("state", stateText), ("attempts", "\(attempts)"), ("saved", enqueuedDate.short),
       ("idempotency key", idempotencyKey.uuidString),
     ]

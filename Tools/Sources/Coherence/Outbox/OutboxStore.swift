@@ -6,12 +6,30 @@ import Foundation
 /// The outbox of an open store.
 struct OutboxStore {
   private let store: OpenStore
+  private let arguments: StoreArguments
   let outbox: Outbox
 
   init(_ arguments: StoreArguments, writes: Bool = false) throws {
+    self.arguments = arguments
     store = try OpenStore.open(arguments, .outbox, writes: writes)
     // The tool saves no edits, so the outbox needs no handlers that could forward them.
     outbox = try Outbox(store.container)
+  }
+
+  /// Returns a page of entries, as `Outbox.entries` does.
+  ///
+  /// A store that is opened read-only keeps saves in its log, whose entries have no numbers by which a command could
+  /// name them. These saves become stored entries first, unless the user may not write to the store.
+  func entries(
+    in entity: String? = nil, state: OutboxEntry.State? = nil, limit: Int, after cursor: OutboxCursor? = nil
+  ) async throws -> [OutboxEntry] {
+    let page = try await outbox.entries(in: entity, state: state, limit: limit, after: cursor)
+    guard page.contains(where: \.id.isTemporaryID) else { return page }
+    // The numbers are not needed. Counting makes entries of the whole log.
+    guard let writing = try? OutboxStore(arguments, writes: true), (try? await writing.outbox.counts()) != nil else {
+      return page
+    }
+    return try await outbox.entries(in: entity, state: state, limit: limit, after: cursor)
   }
 
   /// Returns the entry with an identifier.

@@ -30,8 +30,20 @@ enum JSON: Encodable, Equatable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
-    return String(decoding: try encoder.encode(self), as: UTF8.self)
+    let text = String(decoding: try encoder.encode(self), as: UTF8.self)
+    // The encoder escapes the control characters below U+0020 only. The others stand in strings only.
+    guard text.unicodeScalars.contains(where: Self.isLateControl) else { return text }
+    return text.unicodeScalars.reduce(into: "") { result, scalar in
+      if Self.isLateControl(scalar) {
+        result += "\\u00" + String(scalar.value, radix: 16)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
   }
+
+  /// Whether the character is a control character from U+007F to U+009F, some of which are commands for terminals.
+  private static func isLateControl(_ scalar: Unicode.Scalar) -> Bool { (0x7F...0x9F).contains(scalar.value) }
 }
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {

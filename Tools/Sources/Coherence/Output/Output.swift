@@ -5,8 +5,11 @@ import Foundation
 /// Writes to the streams of the process without a buffer, so that a reader of a pipe gets each line at once.
 enum Output {
   static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
-  static func line(_ text: String) { write(text + "\n") }
-  static func error(_ text: String) { FileHandle.standardError.write(Data("error: \(text)\n".utf8)) }
+  /// Writes one line for people. The texts of a store, such as an error of a server, cannot control the terminal.
+  static func line(_ text: String) { write(text.onOneLine + "\n") }
+  /// Writes JSON, on one line or on several.
+  static func json(_ value: JSON, isPretty: Bool) throws { write(try value.text(isPretty: isPretty) + "\n") }
+  static func error(_ text: String) { FileHandle.standardError.write(Data("error: \(text.onOneLine)\n".utf8)) }
 
   /// Writes a table: the names of the columns, and the rows.
   static func table(_ columns: [String], _ rows: [[String]]) {
@@ -51,6 +54,6 @@ struct OutputArguments: ParsableArguments {
 
   /// Writes JSON, or calls a block that writes for people.
   func write(_ value: JSON, orElse human: () -> Void) throws {
-    if json { Output.line(try value.text(isPretty: true)) } else { human() }
+    if json { try Output.json(value, isPretty: true) } else { human() }
   }
 }

@@ -14,8 +14,14 @@ struct TextTable {
 }
 
 extension String {
-  /// The text without line breaks and other control characters, which would disturb a terminal.
-  var onOneLine: String {
-    String(map { $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : " " })
+  /// The text without line breaks and other control characters, which would disturb a terminal, and without the
+  /// characters that show other text in another order.
+  var onOneLine: String { String(map { $0.unicodeScalars.contains(where: \.disturbsTerminal) ? " " : $0 }) }
+}
+
+extension Unicode.Scalar {
+  /// Whether the character is a command for terminals, or changes the direction of the text after it.
+  fileprivate var disturbsTerminal: Bool {
+    properties.generalCategory == .control || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
   }
 }

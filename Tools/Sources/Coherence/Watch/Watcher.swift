@@ -60,9 +60,9 @@ struct Watcher {
   private func write(_ row: WatchedRow, _ state: String) throws {
     if isJSON {
       let line: JSON = ["date": .date(Date()), "id": .string(row.id), "record": row.json, "state": .string(state)]
-      Output.line(try line.text(isPretty: false))
+      try Output.json(line, isPretty: false)
     } else {
-      Output.line("\(Date().short) \(state) \(row.subject)".onOneLine)
+      Output.line("\(Date().short) \(state) \(row.subject)")
     }
   }
 }
@@ -80,7 +80,7 @@ struct Screen {
 
   func draw(_ rows: WatchedRows) {
     let size = Self.size
-    var lines = [rows.title, ""] + TextTable(rows: [rows.columns] + rows.rows.map(\.cells)).lines
+    var lines = [rows.title.onOneLine, ""] + TextTable(rows: [rows.columns] + rows.rows.map(\.cells)).lines
     let room = max(3, size.rows - 1)
     if lines.count > room {
       let hidden = lines.count - room + 1
