@@ -119,8 +119,7 @@ extension AnyActionHandle {
     guard let retry = resolvedOptions?.options.retry else { return nil }
     let (attempts, mayContinue) = lifecycle.withLock { ($0.attempts, !$0.isCanceledOrExpired) }
     guard mayContinue, attempts < retry.attempts, retry.isRetryable(error) else { return nil }
-    var generator = SystemRandomNumberGenerator()
-    return retry.delay(afterAttempt: attempts, throwing: error, at: Date(), using: &generator)
+    return retry.delay(afterAttempt: attempts, throwing: error, at: Date())
   }
 
   /// Returns the action to pending, and schedules its next attempt.

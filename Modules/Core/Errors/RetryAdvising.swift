@@ -32,11 +32,7 @@ extension RetryPolicy {
   }
 
   /// Returns the delay after a failed attempt: that of the policy, or the longer one that the error asks for.
-  package func delay(
-    afterAttempt attempt: Int, throwing error: any Error, at now: Date,
-    using generator: inout some RandomNumberGenerator
-  ) -> Duration {
-    max(
-      delay(afterAttempt: attempt, using: &generator), RetryPolicy.advisedDelay(of: error, at: now) ?? .zero)
+  package func delay(afterAttempt attempt: Int, throwing error: any Error, at now: Date) -> Duration {
+    max(delay(afterAttempt: attempt), RetryPolicy.advisedDelay(of: error, at: now) ?? .zero)
   }
 }

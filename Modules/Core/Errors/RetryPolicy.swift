@@ -52,6 +52,12 @@ public struct RetryPolicy: Sendable {
     return full * (1 - Double.random(in: 0...min(1, jitter), using: &generator))
   }
 
+  /// Returns the delay after a failed attempt, with a random part of the system.
+  package func delay(afterAttempt attempt: Int) -> Duration {
+    var generator = SystemRandomNumberGenerator()
+    return delay(afterAttempt: attempt, using: &generator)
+  }
+
   /// Attempts in quick succession, for work that loses races to other writers of the same records: up to 16, with
   /// delays of a random part of 5 milliseconds at first and of half a second at most.
   public static let lostRaces = RetryPolicy(

@@ -20,8 +20,6 @@ struct ForwardDelay: Sendable {
   ///
   /// - Parameter attempt: The number of the attempt, from which the policy computes its delay.
   init(after error: any Error, attempt: Int, from now: Date, _ options: ForwardOptions) {
-    var generator = SystemRandomNumberGenerator()
-    let delay = options.retry.delay(afterAttempt: attempt, throwing: error, at: now, using: &generator)
-    self.init(delay, from: now, options)
+    self.init(options.retry.delay(afterAttempt: attempt, throwing: error, at: now), from: now, options)
   }
 }

@@ -256,8 +256,7 @@ actor ForwardRunner {
     failureCount += 1
     isDelayed = true
     forwarding.send(.failed(error))
-    var generator = SystemRandomNumberGenerator()
-    let delay = options.retry.delay(afterAttempt: failureCount, using: &generator)
+    let delay = options.retry.delay(afterAttempt: failureCount)
     delayTimer?.cancel()
     delayTimer = timer(delay) { $0.endDelay() }
   }

@@ -41,7 +41,6 @@ public struct PersistedRetry: Codable, Sendable, Hashable {
   func delay(afterAttempt attempt: Int) -> Duration {
     let policy = RetryPolicy(
       attempts: attempts, initialDelay: initialDelay, factor: factor, maximumDelay: maximumDelay, jitter: jitter)
-    var generator = SystemRandomNumberGenerator()
-    return policy.delay(afterAttempt: attempt, using: &generator)
+    return policy.delay(afterAttempt: attempt)
   }
 }

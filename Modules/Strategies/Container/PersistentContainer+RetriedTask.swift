@@ -88,8 +88,7 @@ private struct RetriedAttempt {
 
   /// The delay before the next attempt.
   func delay(after error: any Error) -> Duration {
-    var generator = SystemRandomNumberGenerator()
-    return policy.delay(afterAttempt: number, throwing: error, at: Date(), using: &generator)
+    policy.delay(afterAttempt: number, throwing: error, at: Date())
   }
 
   mutating func next() { number += 1 }
