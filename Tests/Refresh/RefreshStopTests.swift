@@ -124,6 +124,24 @@ struct RefreshStopTests {
     try await program.end()
   }
 
+  /// Starts a program with an hourly schedule, and cancels the action of the second attempt.
+  private func cancelScheduledAttempt(of program: Program, _ clock: RefreshTestClock) async throws {
+    await program.refresher.start()
+    await source.untilLoaded(1)
+    #expect(try await program.status().lastSyncStatus == .succeeded)
+    source.hold(2)
+    var events = program.connect.events.makeAsyncIterator()
+    await clock.untilWaiting()
+    clock.advance(by: 3600)
+    await source.untilLoaded(2)
+    while let event = await events.next() {
+      guard case .actionStarted(let action) = event else { continue }
+      action.cancel()
+      break
+    }
+    await clock.untilWaiting()
+  }
+
   @Test func `an attempt of a schedule whose action is cancelled is repeated before the next date of the schedule`()
     async throws
   {
@@ -132,20 +150,7 @@ struct RefreshStopTests {
     try program.refresher.register(list: Song.self, schedule: .every(.seconds(3600))) { [source] in
       try await source.load($0)
     }
-    await program.refresher.start()
-    await source.untilLoaded(1)
-    #expect(try await program.status().lastSyncStatus == .succeeded)
-    source.hold(2)
-    var events = program.connect.events.makeAsyncIterator()
-    await place.clock.untilWaiting()
-    place.clock.advance(by: 3600)
-    await source.untilLoaded(2)
-    while let event = await events.next() {
-      guard case .actionStarted(let action) = event else { continue }
-      action.cancel()
-      break
-    }
-    await place.clock.untilWaiting()
+    try await cancelScheduledAttempt(of: program, place.clock)
     #expect(place.clock.dates == [place.clock.now + 10])
     place.clock.advance(by: 10)
     await source.untilLoaded(3)
@@ -164,20 +169,7 @@ struct RefreshStopTests {
         try await source.load($0)
       }
     }
-    await program.refresher.start()
-    await source.untilLoaded(1)
-    #expect(try await program.status().lastSyncStatus == .succeeded)
-    source.hold(2)
-    var events = program.connect.events.makeAsyncIterator()
-    await place.clock.untilWaiting()
-    place.clock.advance(by: 3600)
-    await source.untilLoaded(2)
-    while let event = await events.next() {
-      guard case .actionStarted(let action) = event else { continue }
-      action.cancel()
-      break
-    }
-    await place.clock.untilWaiting()
+    try await cancelScheduledAttempt(of: program, place.clock)
     #expect(try await other.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
     place.clock.advance(by: 10)
     await place.clock.untilWaiting()

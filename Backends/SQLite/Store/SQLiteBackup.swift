@@ -58,7 +58,7 @@ struct SQLiteBackup {
     // A process that is killed leaves the file, which would open as a store without records if it were empty. A failure
     // does no harm, and a disk without room fails the copy itself.
     try? Data(Self.unfinishedText.utf8).write(to: URL(fileURLWithPath: target, isDirectory: false))
-    // Left by a process that was killed while it copied to the path.
+    // A process that was killed while it copied to the path has left this file.
     unlink(target + Self.unfinishedEnding)
     try self.init(path: target, reading: session)
   }

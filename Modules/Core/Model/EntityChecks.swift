@@ -22,6 +22,8 @@ final class EntityChecks: Sendable {
   let hasPropertyRules: Bool
   /// Whether the delete of a record needs an object, because the class of the entity's objects may override a hook.
   let hasDeletionHooks: Bool
+  /// Whether an undo leaves a saved object of the entity; see ``KeptByUndo``.
+  let isKeptByUndo: Bool
   /// To-one relationships whose inverse has bounds on its number of members.
   let boundedOwners: [(slot: Int, inverse: RelationshipDescription)]
 
@@ -54,6 +56,7 @@ final class EntityChecks: Sendable {
     }
     relationships = entity.relationships.filter(\.isBounded)
     hasPropertyRules = entity.objectClass is any PropertyValidating.Type
+    isKeptByUndo = entity.objectClass is any KeptByUndo.Type
     hasDeletionHooks = !DeletionHooks.hooks(of: entity.objectClass).isEmpty
     boundedOwners = entity.relationships.compactMap { relationship in
       guard let slot = relationship.slot, let inverse = relationship.inverse, inverse.isBounded else { return nil }

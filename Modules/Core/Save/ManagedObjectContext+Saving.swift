@@ -175,7 +175,7 @@ extension ManagedObjectContext {
       coordinator.storeEventHub.post(.everything)
     }
     awakenLoaded()
-    callDidSave(of: savedObjects)
+    noteSaved(savedObjects)
     try result.get()
   }
 
@@ -206,11 +206,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Calls `didSave` of saved objects, after the undo history has forgotten those that an undo must leave.
-  final func callDidSave(of objects: [ManagedObject]) {
+  /// Has the undo history forget the saved objects that an undo must leave, and calls `didSave` of all saved objects.
+  final func noteSaved(_ objects: [ManagedObject]) {
     guard !objects.isEmpty else { return }
     if let history = storage.undo {
-      let kept = objects.filter { $0 is any KeptByUndo }
+      let kept = objects.filter(\.entity.checked.isKeptByUndo)
       if !kept.isEmpty { history.forget(kept, formerly: []) }
     }
     callingHooks { objects.visit { $0.didSave() } }

@@ -14,7 +14,7 @@ struct PendingEntryReader {
   /// - Parameters:
   ///   - requested: The time of the request for a merge's input, and the present time. The edits have the conflicts
   ///     that were found until the request; no conflicts without a time.
-  ///   - skipsUnreadable: Whether saves in the log that cannot be read are left out. Otherwise the functions throw for
+  ///   - skipsUnreadable: Whether unreadable saves in the log are left out. Otherwise the functions throw for
   ///     such a save in a store of their records, because its edits are unknown.
   /// - Returns: `nil` for a context without a coordinator.
   init?(in context: ManagedObjectContext, requested: (time: Date, now: Date)? = nil, skipsUnreadable: Bool) {

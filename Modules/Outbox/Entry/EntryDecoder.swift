@@ -72,7 +72,7 @@ struct EntryDecoder {
       members: values.map { members($0.1, entity) } ?? [], isReadable: values != nil && identity != nil)
   }
 
-  /// The entry that stands for a record of the log that cannot be read: a parked change of the record of the log
+  /// The entry that stands for an unreadable record of the log: a parked change of the record of the log
   /// itself.
   func entry(unreadable save: LoggedSave) -> OutboxEntry {
     let name = OutboxLogRecord.entityName

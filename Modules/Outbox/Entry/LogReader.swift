@@ -95,7 +95,7 @@ struct LogReader {
     return changes
   }
 
-  /// The error for a record of the log that cannot be read. No entries are made of such a record, because a part of a
+  /// The error for an unreadable record of the log. No entries are made of such a record, because a part of a
   /// save may miss the edits on which the others depend. For the same reason no later edit is sent before a person has
   /// dropped the record.
   static var unreadable: CoherenceError {

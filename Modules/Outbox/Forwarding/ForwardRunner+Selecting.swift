@@ -33,7 +33,7 @@ extension ForwardRunner {
     if !selection.unsendable.isEmpty { await acknowledge() }
   }
 
-  /// Reports each record of the log that cannot be read once, because it stays until a person drops it.
+  /// Reports each unreadable record of the log once, because it stays until a person drops it.
   private func reportUnreadable(_ logs: Set<ManagedObjectID>) {
     for _ in logs.subtracting(reportedLogs) { forwarding.send(.failed(LogReader.unreadable)) }
     reportedLogs.formUnion(logs)

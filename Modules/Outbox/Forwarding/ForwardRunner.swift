@@ -38,7 +38,7 @@ actor ForwardRunner {
   var surplus = OutboxSurplus()
   /// The entries that the last search has left to later searches.
   var backlog = ForwardBacklog()
-  /// The reported records of the log that cannot be read.
+  /// The reported unreadable records of the log.
   var reportedLogs: Set<ManagedObjectID> = []
   /// The number of failures of the store since the last success.
   var failureCount = 0

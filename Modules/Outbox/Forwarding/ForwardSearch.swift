@@ -17,7 +17,7 @@ struct ForwardSearch: Sendable {
     var surplus = OutboxSurplus()
     /// Whether sendable edits were left out, because only retried edits are admitted.
     var holdsBack = false
-    /// The records of the log that cannot be read, which hold later edits back.
+    /// The unreadable records of the log, which hold later edits back.
     var unreadable: Set<ManagedObjectID> = []
     /// The edits among ``ForwardSearch/exhausted`` that still wait.
     var exhausted: Set<ManagedObjectID> = []
@@ -145,7 +145,7 @@ struct ForwardSearch: Sendable {
   /// The entries that a complete search leaves.
   private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardBacklog {
     var backlog = ForwardBacklog(of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, options)
-    // A read-only store may have logged changes without entries, and a save that cannot be read has none.
+    // A read-only store may have logged changes without entries, and an unreadable save has none.
     if outbox.hasReadOnlyStores || !found.unreadable.isEmpty { backlog.counts = nil }
     return backlog
   }

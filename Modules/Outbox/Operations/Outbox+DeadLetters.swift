@@ -15,7 +15,7 @@ extension Outbox {
   ///
   /// - Throws: `ErrorCode.objectNotFound` when the entry is already sent or dropped, `ErrorCode.illegalState` while a
   ///   process sends the entry, `ErrorCode.versionConflict` when another process changes the entry at the same time,
-  ///   `ErrorCode.storeCorrupt` for the entry of a save that cannot be read, and errors of the store.
+  ///   `ErrorCode.storeCorrupt` for the entry of an unreadable save, and errors of the store.
   public func retry(_ id: OutboxEntry.ID) async throws {
     try await change { context in
       let record = try self.record(id, in: context)
@@ -61,7 +61,7 @@ extension Outbox {
   /// The insert of a record is dropped with all entries of the record, because the server cannot accept them without
   /// the insert. An entry is also dropped with the later entries that its attempted request includes.
   ///
-  /// The entry of a save that cannot be read stands for all edits of the save, or for a part of a large save. After the
+  /// The entry of an unreadable save stands for all edits of the save, or for a part of a large save. After the
   /// drop, later edits are sent. The server refuses them if they need one of the dropped edits, such as the insert of
   /// their record.
   ///

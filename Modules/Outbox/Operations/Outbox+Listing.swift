@@ -13,7 +13,7 @@ extension Outbox {
   /// Values over 32 KB are left out, see ``OutboxEntry/hasOmittedValues``. A page costs indexed reads of at most
   /// `limit` entries for each state and entity name; earlier pages add no cost.
   ///
-  /// A whole save that cannot be read, because it is damaged or of a later release, is one parked entry:
+  /// A save is unreadable if its record is damaged, or if a later release wrote it. It is one parked entry:
   /// ``OutboxEntry/isReadable`` is false, and the entity is unknown. The edits of later saves in its store wait until
   /// ``drop(_:)`` removes the entry.
   ///
@@ -48,7 +48,7 @@ extension Outbox {
         return (log.first, Self.page(of: entries, unreadable, limit: limit, after: cursor))
       }
       if state == .parked, logged != nil, size > 0, Self.listsUnreadableLogs(under: names) {
-        // A record that cannot be read may follow readable ones, which become entries once.
+        // An unreadable record may follow readable ones, which become entries once.
         _ = try await newContext().perform { try self.makeEntries() }
         size = 0
         continue
@@ -143,7 +143,7 @@ extension Outbox {
     return Array(found.sorted { $0.cursor < $1.cursor }.prefix(limit))
   }
 
-  /// The page of entries with the records of the log that cannot be read.
+  /// The page of entries with the unreadable records of the log.
   private static func page(
     of entries: [OutboxEntry], _ unreadable: [OutboxEntry], limit: Int, after cursor: OutboxCursor?
   ) -> [OutboxEntry] {
@@ -166,7 +166,7 @@ extension Outbox {
   /// The record of an entry.
   ///
   /// - Throws: ``ErrorCode/objectNotFound`` when the entry does not exist any more, or the identifier is of another
-  ///   entity; ``ErrorCode/storeCorrupt`` for the entry of a save that cannot be read.
+  ///   entity; ``ErrorCode/storeCorrupt`` for the entry of an unreadable save.
   func record(_ id: ManagedObjectID, in context: ManagedObjectContext) throws -> OutboxEntryRecord {
     guard let record = try records([id], in: context).first else {
       if try unreadableLog(id, in: context) != nil { throw LogReader.unreadable }

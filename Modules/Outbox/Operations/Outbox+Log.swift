@@ -8,7 +8,7 @@ extension Outbox {
   /// later saves do not appear in the context.
   ///
   /// Costs one read of an empty table when the log is empty. The log of a read-only store stays; see
-  /// ``makeReadOnlyEntries(in:)``. A record of the log that cannot be read stays too; see ``unreadableLog(_:in:)``.
+  /// ``makeReadOnlyEntries(in:)``. An unreadable record of the log stays too; see ``unreadableLog(_:in:)``.
   ///
   /// - Parameters:
   ///   - last: The greatest sequence of the caller's interest: records of the log with greater sequences stay.
@@ -75,7 +75,7 @@ extension Outbox {
     return Array(try context.fetch(request).filter { !$0.objectID.isStored(in: readOnly) }.prefix(limit))
   }
 
-  /// The sequence of the oldest readable record of the log in writable stores, and the records that cannot be read.
+  /// The sequence of the oldest readable record of the log in writable stores, and the unreadable records.
   ///
   /// Reads one record unless that cannot be read, or a store is read-only. The unreadable records behind a readable one
   /// may be missing.
@@ -99,7 +99,7 @@ extension Outbox {
   var hasReadOnlyStores: Bool { coordinator.persistentStores.contains { $0.environment.isReadOnly } }
 
   /// Turns the logs of read-only stores into unsaved entries of a context, so that the context can list them. Skips the
-  /// records that cannot be read.
+  /// unreadable records.
   func makeReadOnlyEntries(in context: ManagedObjectContext) throws {
     let readOnly = readOnlyStores
     guard !readOnly.isEmpty else { return }
@@ -108,7 +108,7 @@ extension Outbox {
   }
 }
 
-// MARK: - Records that cannot be read
+// MARK: - Unreadable records
 
 extension Outbox {
   /// The record of the log with the identifier of an entry, if the record cannot be read. The list of parked entries
@@ -118,7 +118,7 @@ extension Outbox {
     return try context.objects(for: [id], as: OutboxLogRecord.self).first { $0.changes == nil }
   }
 
-  /// Whether the list of some recorded entity names has the records of the log that cannot be read.
+  /// Whether the list of some recorded entity names has the unreadable records of the log.
   static func listsUnreadableLogs(under names: [String]?) -> Bool {
     names?.contains(OutboxLogRecord.entityName) ?? true
   }

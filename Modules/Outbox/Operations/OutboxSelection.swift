@@ -12,7 +12,7 @@ struct OutboxSelection {
   var nodes: [OutboxNode] = []
   /// Whether ``nodes`` are all entries of the stores, and the log has no readable save.
   var isComplete = false
-  /// The records of the log that cannot be read. The entries of later saves in their stores wait.
+  /// The unreadable records of the log. The entries of later saves in their stores wait.
   var unreadable: Set<ManagedObjectID> = []
   /// Whether sendable records were left out, because only retried ones were wanted.
   var holdsBack = false

@@ -10,7 +10,7 @@ struct UnreadLog {
   private var records: Set<OutboxRecord> = []
   /// The transaction of the first readable save in the log; the greatest number without such a save.
   private(set) var start = Int64.max
-  /// The records of the log that cannot be read, and stay until a person drops them.
+  /// The unreadable records of the log, which stay until a person drops them.
   private(set) var unreadable: Set<ManagedObjectID> = []
   /// The transaction of the first unreadable save in the log of each store.
   private var unreadableStarts: [StoreIdentifier: Int64] = [:]

@@ -4,7 +4,7 @@ import Foundation
 extension ManagedObjectContext {
   /// Calls a block with each change in the log, in no order. Registers no objects in the context.
   ///
-  /// - Returns: The records of the log that cannot be read. The block gets none of their changes.
+  /// - Returns: The unreadable records of the log. The block gets none of their changes.
   @discardableResult
   func forEachLoggedChange(_ body: (LogChange, LoggedSave) throws -> Void) throws -> [LoggedSave] {
     guard let model = persistentStoreCoordinator?.managedObjectModel else { return [] }
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   ///
   /// The log is read in the same state of the stores as the other records of the context: a record read with a user's
   /// edit also has the entry of the edit. The caller saves. When another context makes the same entries first, the save
-  /// throws a version conflict. Records of the log that cannot be read are skipped.
+  /// throws a version conflict. Unreadable records of the log are skipped.
   func makeLoggedEntries(of records: [ManagedObjectID]) throws {
     var wanted: Set<OutboxRecord> = []
     for id in records {
@@ -39,7 +39,7 @@ extension ManagedObjectContext {
     try makeEntries(of: try objects(for: ids.sorted { $0.key < $1.key }, as: OutboxLogRecord.self))
   }
 
-  /// Turns records of the log into entries, and deletes the records of the log. A record that cannot be read stays. The
+  /// Turns records of the log into entries, and deletes the records of the log. An unreadable record stays. The
   /// caller saves.
   ///
   /// - Returns: The number of records that became entries.
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
 }
 
 extension OutboxLogRecord {
-  /// The changes in their order; `nil` for a record that cannot be read. Each access decodes them.
+  /// The changes in their order; `nil` for an unreadable record. Each access decodes them.
   var changes: [LogChange]? { try? LogReader.changes(in: payload, firstSequence: sequence) }
 
   /// The values that all changes share.

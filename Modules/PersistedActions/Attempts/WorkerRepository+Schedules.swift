@@ -59,7 +59,7 @@ extension WorkerRepository {
 
 extension PersistedActionRecord {
   /// Returns the date of a schedule's record in place of a date from before the clock was set back; `nil` for a date
-  /// that is possible.
+  /// that the present clock can have given.
   ///
   /// A failed or postponed run becomes due at once. Only its start shows the change of the clock, because an action may
   /// postpone itself to any date.

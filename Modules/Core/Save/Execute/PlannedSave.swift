@@ -50,9 +50,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The stores that keep other writers out during the last run: the stores of the entity that are not read-only. Empty
-  /// unless all of them can, and the context saves into them itself: a parent may save on another thread, which the
-  /// stores would keep out.
+  /// The stores that keep other writers out during the last run: the writable stores of the entity. Empty unless
+  /// all these stores can keep writers out and the context saves into them itself: a parent may save on another thread,
+  /// which the stores would keep out.
   private final func excludableStores(of entity: EntityDescription) throws -> [any PersistentStore] {
     guard parent == nil || savesPastParent else { return [] }
     let stores = try coordinator().stores(holding: entity).filter { !$0.environment.isReadOnly }

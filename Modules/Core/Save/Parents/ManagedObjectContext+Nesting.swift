@@ -21,7 +21,7 @@ extension ManagedObjectContext {
     // left them out.
     invalidateLists(of: discarded.union(moved))
     propagate(changes, passesParents: savesPastParent)
-    callDidSave(of: saved)
+    noteSaved(saved)
   }
 
   /// Passes changes to the parent. The merge policy of this context decides about the changes of records that are
