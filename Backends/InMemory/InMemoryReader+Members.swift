@@ -7,11 +7,7 @@ extension InMemoryReader: MemberReading {
       isPredicateExact: true, isOrderExact: true, isRangeExact: true, cursor: cursor(try state().members(query)))
   }
 
-  func countMembers(_ query: MemberQuery) throws -> Int? {
-    var query = query
-    (query.query.sortKeys, query.query.limit, query.query.offset) = ([], nil, 0)
-    return try state().matchingMembers(query).count
-  }
+  func countMembers(_ query: MemberQuery) throws -> Int? { try state().matchingMembers(query).count }
 
   func memberCounts(of relationship: RelationshipDescription, owners: [Int64]) throws -> [Int64: Int] {
     let state = try state()

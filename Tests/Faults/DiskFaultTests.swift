@@ -106,4 +106,62 @@ import Testing
     #expect(failures > 10)
     #expect(try Ledger(type: .sqlite, at: directory.store).audit() == 12)
   }
+
+  private static let unreadable = Disk.Fault(call: .read, number: 1, isLasting: true, code: SQLITE_IOERR | 1 << 8)
+
+  @Test func `a reader whose state ends with a failed read shows no later state`() throws {
+    let directory = try TemporaryDirectory()
+    let disk = Disk(directory)
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<3 { try ledger.save() }
+    let entities = ledger.store.environment.model.entitiesByName
+    let deposits = StoreQuery(entity: try #require(entities["Deposit"]))
+    let coins = StoreQuery(entity: try #require(entities["Coin"]))
+    let reader = try ledger.store.makeReader()
+    defer { reader.finish() }
+    #expect(try reader.count(deposits) == 3)
+    try ledger.save()
+
+    disk.fail(Self.unreadable)
+    #expect(throws: CoherenceError.self) { try reader.count(coins) }
+    disk.fail(nil)
+    let error = #expect(throws: CoherenceError.self) { try reader.count(deposits) }
+    #expect(error?.code == .inputOutput)
+    let later = try ledger.store.makeReader()
+    defer { later.finish() }
+    #expect(try later.count(deposits) == 4)
+  }
+
+  @Test func `a unit of work reads on in another state after a failed read, and a snapshot throws`() throws {
+    let directory = try TemporaryDirectory()
+    let disk = Disk(directory)
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<3 { try ledger.save() }
+    let context = ledger.context
+    func fetch(_ name: String) throws -> Int {
+      try context.fetch(FetchRequest<ManagedObject>(entityName: name)).count
+    }
+    try context.performAndWait {
+      let count1 = try fetch("Deposit")
+      #expect(count1 == 3)
+      disk.fail(Self.unreadable)
+      #expect(throws: CoherenceError.self) { try fetch("Coin") }
+      disk.fail(nil)
+      let count2 = try fetch("Coin")
+      #expect(count2 == 9)
+    }
+    try ledger.save()
+    try context.performAndWait {
+      try context.withSnapshot {
+        let count3 = try fetch("Deposit")
+        #expect(count3 == 4)
+        disk.fail(Self.unreadable)
+        #expect(throws: CoherenceError.self) { try fetch("Coin") }
+        disk.fail(nil)
+        #expect(throws: CoherenceError.self) { try fetch("Deposit") }
+      }
+      let count4 = try fetch("Deposit")
+      #expect(count4 == 4)
+    }
+  }
 }

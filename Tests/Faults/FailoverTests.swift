@@ -25,6 +25,12 @@ struct FailoverTests {
       let error = #expect(throws: CoherenceError.self) { try store.save(row.update(["name": .string("new")])) }
       #expect(error?.code == .storeReadOnly)
       #expect(error?.outcome == .notApplied)
+      #expect(error?.isRetryable == true)
+      // A new record needs a key first, which no transaction of the save reserves.
+      let insertion = #expect(throws: CoherenceError.self) { try store.insert("Person") }
+      #expect(insertion?.code == .storeReadOnly)
+      #expect(insertion?.outcome == .notApplied)
+      #expect(insertion?.isRetryable == true)
       try primary.start()
       try store.save(row.update(["name": .string("new")]))
       #expect(try store.current(row)?["name"] == .string("new"))

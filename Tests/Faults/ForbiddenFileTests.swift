@@ -1,6 +1,7 @@
 import CoherenceCore
 import CoherenceSQLite
 import Foundation
+import GRDBSQLite
 import Testing
 
 #if canImport(Glibc)
@@ -76,7 +77,8 @@ import Testing
     #expect(try Data(contentsOf: directory.store) == content)
   }
 
-  @Test func `a store that only reads opens in a place without the right to write`() async throws {
+  @Test(arguments: [0o444, 0o666])
+  func `a store that only reads opens in a place without the right to write`(fileMode: Int) async throws {
     let directory = try TemporaryDirectory()
     do {
       let ledger = try Ledger(type: .sqlite, at: directory.store)
@@ -84,7 +86,7 @@ import Testing
       try ledger.close()
     }
     let content = try Data(contentsOf: directory.store)
-    try Self.allow(0o444, directory.store)
+    try Self.allow(fileMode, directory.store)
     try Self.allow(0o555, directory.url)
     defer { try? Self.allow(0o700, directory.url) }
     await #expect(processExitsWith: .success) { [store = directory.store as URL] in
@@ -151,6 +153,44 @@ import Testing
     }
   }
 
+  @Test func `an unfinished transaction of another program in a place without the right to write is not read`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<10 { try ledger.save() }
+    try ledger.close()
+    // The program keeps a journal in place of a log, and its transaction does not fit into its memory. A copy is the
+    // state that its end would leave.
+    var program: OpaquePointer?
+    let opening = sqlite3_open(directory.store.path, &program)
+    defer { sqlite3_close(program) }
+    try #require(opening == SQLITE_OK)
+    let change = """
+      PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN; \
+      UPDATE Coin SET mint = mint || hex(zeroblob(2000))
+      """
+    let changing = sqlite3_exec(program, change, nil, nil, nil)
+    try #require(changing == SQLITE_OK)
+    let copy = try TemporaryDirectory()
+    for suffix in ["", "-journal"] {
+      let name = directory.store.lastPathComponent + suffix
+      let file = copy.url.appendingPathComponent(name)
+      try FileManager.default.copyItem(at: directory.url.appendingPathComponent(name), to: file)
+      try Self.allow(0o644, file)
+    }
+    try Self.allow(0o555, copy.url)
+    defer { try? Self.allow(0o700, copy.url) }
+    await #expect(processExitsWith: .success) { [store = copy.store as URL] in
+      try Self.becomeAnybody()
+      let error = try #require(throws: CoherenceError.self) {
+        try Ledger(type: .sqlite, at: store, options: [StoreOption.readOnly: true])
+      }
+      #expect(error.code == .storeInaccessible)
+      #expect(error.message.contains("open and close the store once"))
+    }
+  }
+
   @Test func `a directory in the place of a file is refused and named`() throws {
     let directory = try TemporaryDirectory()
     try FileManager.default.createDirectory(at: directory.store, withIntermediateDirectories: false)
@@ -172,6 +212,11 @@ import Testing
     try FileManager.default.linkItem(at: directory.store, to: twin)
     let error = try Self.refusal(of: twin)
     #expect(error.code == .storeInaccessible)
+    let options: [String: OptionValue] = [StoreOption.readOnly: true]
+    let reading = #expect(throws: CoherenceError.self) { try Ledger(type: .sqlite, at: twin, options: options) }
+    #expect(reading?.code == .storeInaccessible)
+    let environment = StoreEnvironment(type: .sqlite, url: twin, model: Ledger.model, options: options)
+    #expect { try SQLiteStoreFactory().metadata(environment) } throws: { ErrorCode.storeInaccessible ~= $0 }
     #expect(try ledger.audit() == last + 2)
   }
 }

@@ -62,6 +62,48 @@ import Testing
     #expect(error.message.contains("moved or deleted"))
   }
 
+  @Test func `neither a reader nor a second store takes a database in the place of an open one for it`() throws {
+    let elsewhere = try TemporaryDirectory()
+    let restored = try Ledger(type: .sqlite, at: elsewhere.store)
+    for _ in 0..<2 { try restored.save() }
+    try restored.close()
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<9 { try ledger.save() }
+    let held = try Self.occupyIdleReaders(of: ledger.store)
+    try FileManager.default.removeItem(at: directory.store)
+    try FileManager.default.moveItem(at: elsewhere.store, to: directory.store)
+
+    let error = try #require(Self.read(ledger.store))
+    #expect(error.code == .storeInaccessible)
+    #expect(error.message.contains("moved or deleted"))
+    let refusal = #expect(throws: CoherenceError.self) { try Ledger(type: .sqlite, at: directory.store) }
+    #expect(refusal?.code == .storeInaccessible)
+    #expect(refusal?.message.contains("detach that store first") == true)
+    #expect { try SQLiteStoreFactory().metadata(ledger.store.environment) } throws: {
+      ErrorCode.storeInaccessible ~= $0
+    }
+    // A reader with the former file open can still read.
+    let deposits = StoreQuery(entity: try #require(ledger.store.environment.model.entitiesByName["Deposit"]))
+    #expect(try held[0].count(deposits) == 9)
+
+    for reader in held { reader.finish() }
+    try ledger.close()
+    let later = try Ledger(type: .sqlite, at: directory.store)
+    #expect(try later.audit() == 2)
+    #expect(try later.complaints() == ["ok"])
+  }
+
+  @Test func `a database moved while its store is open has every save after the close`() throws {
+    let directory = try TemporaryDirectory()
+    let ledger = try Ledger(type: .sqlite, at: directory.store)
+    for _ in 0..<9 { try ledger.save() }
+    let elsewhere = directory.url.appendingPathComponent("elsewhere.sqlite")
+    try FileManager.default.moveItem(at: directory.store, to: elsewhere)
+    try ledger.close()
+    #expect(try Ledger(type: .sqlite, at: elsewhere).audit() == 9)
+  }
+
   @Test func `a process that only reads after its log was deleted keeps its earlier acknowledged saves`() async throws {
     let directory = try TemporaryDirectory()
     await #expect(processExitsWith: .failure) { [store = directory.store as URL] in

@@ -142,6 +142,17 @@ import Testing
     #expect(try store.fetch("Person").count == 2)
   }
 
+  @Test func `a connection that the server closed after a read is replaced`() throws {
+    let store = try schema.openNamed(PeopleModel.make())
+    let row = try store.insert("Person", ["name": .string("old")])
+    #expect(try store.fetch("Person").count == 1)
+    try schema.terminateConnections()
+    #expect(try store.current(row)?["name"] == .string("old"))
+    try schema.terminateConnections()
+    try store.save(row.update(["name": .string("new")]))
+    #expect(try store.current(row)?["name"] == .string("new"))
+  }
+
   @Test func `a reader fails with its connection, and the next reader succeeds`() throws {
     let store = try schema.openNamed(PeopleModel.make())
     let reader = try store.makeReader()

@@ -44,6 +44,23 @@ import Testing
       "SELECT 1 FROM \(name: PostgreSQLCommitMark.table) WHERE \(PostgreSQLCommitMark.isExpired)", isPrepared: false)
     #expect(expired.rowCount == 0)
   }
+
+  @Test func `many records are inserted at once into a table with row security`() throws {
+    let model = try PeopleModel.make()
+    try schema.open(model).close()
+    _ = try administration.run(
+      [
+        "ALTER TABLE \(name: "Person") ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY \(name: "all") ON \(name: "Person") USING (TRUE)",
+      ], isPrepared: false)
+    try withUser {
+      let store = try schema.open(model, url: schema.url(with: ["user": schema.name]))
+      let rows = try (0..<1000).map { try store.row("Person", ["name": .string("\($0)")]) }
+      try store.save(.insert(rows[0].entity, rows))
+      #expect(try store.fetch("Person").map(\.id) == rows.map(\.id))
+      store.close()
+    }
+  }
 }
 
 extension PostgreSQLConnection {

@@ -164,6 +164,28 @@ import Testing
     #expect(try store.fetch("Person", where: .path("email", .equal, .string("A"))).count == 0)
   }
 
+  @Test func `a commit that the server refuses ends the lock, and a later save in the block is applied`() throws {
+    _ = try schema.administration().run(
+      [
+        """
+        CREATE FUNCTION \(name: "refuse") () RETURNS trigger LANGUAGE plpgsql AS \
+        'BEGIN RAISE EXCEPTION USING ERRCODE = ''restrict_violation''; END'
+        """,
+        """
+        CREATE CONSTRAINT TRIGGER \(name: "refuse") AFTER INSERT ON \(name: "Person") \
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION \(name: "refuse") ()
+        """,
+      ], isPrepared: false)
+    try store.excludingWriters {
+      let error = #expect(throws: CoherenceError.self) { try store.insert("Person") }
+      #expect(error?.outcome == .notApplied)
+      #expect(store.pool.ownLocking == nil)
+      let row = try #require(try store.fetch("Person").first)
+      try store.save(row.update(["email": .string("new")]))
+    }
+    #expect(try store.fetch("Person", where: .path("email", .equal, .string("new"))).count == 1)
+  }
+
   @Test func `the timeout of a lock does not limit the statements after it`() throws {
     try inContext { context in
       let person = try Self.person("a", context)

@@ -88,6 +88,14 @@ import Testing
     #expect(try schema.open(model).fetch("text").count == 1)
   }
 
+  @Test func `an entity may have the name of the table of commits`() throws {
+    let name = PostgreSQLCommitMark.table
+    let model = try ManagedObjectModel { Entity(name) { Attribute("number", .int64) } }
+    let store = try schema.open(model)
+    let row = try store.insert(name, ["number": .int(1)])
+    #expect(try store.fetch(name).map(\.values) == [row.values])
+  }
+
   @Test func `an added attribute gets its default, and a left-out attribute stays`() throws {
     let store = try schema.open(PeopleModel.make())
     try store.insert("Person", ["name": .string("x")])

@@ -43,6 +43,13 @@ import Testing
     #expect(count == 1000)
   }
 
+  @Test func `records are inserted and changed where transactions are read-only by default`() throws {
+    let store = try schema.open(PeopleModel.make(), url: url(setting: "default_transaction_read_only", to: "on"))
+    let row = try store.insert("Person", ["name": .string("old")])
+    try store.save(row.update(["name": .string("new")]))
+    #expect(try store.current(row)?["name"] == .string("new"))
+  }
+
   @Test func `a default with a backslash is added unchanged where a backslash begins an escape by default`() throws {
     let location = try url(setting: "standard_conforming_strings", to: "off")
     let store = try schema.open(PeopleModel.make(), url: location)

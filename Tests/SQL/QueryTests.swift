@@ -121,6 +121,21 @@ import Testing
   }
 
   @Test(arguments: Backend.availableSQL)
+  func `a condition on members compares any number of aggregates of the record around them`(backend: Backend) throws {
+    let find = try TaggedAlbums(backend).find
+    // The statement has an alias for each aggregate, and one for the artist of each member.
+    var parts: [FetchPredicate] = [.path("artist.name", .equal, .string("Nina"))]
+    for number in Int64(0)..<12 {
+      let sum = PropertyPath(names: ["artist", "albums", "@sum", "year"], outerLevel: 1)
+      parts.append(.comparison(.path(sum), .greater, .value(.int(3_920 + number))))
+    }
+    #expect(try find(.quantified(.any, PropertyPath("artist.albums"), .and(parts))) == [0, 1])
+    let none: FetchPredicate = .comparison(
+      .path(PropertyPath(names: ["artist", "albums", "@sum", "year"], outerLevel: 1)), .greater, .value(.int(3_935)))
+    #expect(try find(.quantified(.any, PropertyPath("artist.albums"), .and(parts + [none]))) == [])
+  }
+
+  @Test(arguments: Backend.availableSQL)
   func `a condition without an exact SQL form is left to the evaluator`(backend: Backend) throws {
     let library = try TaggedAlbums(backend)
     let query = StoreQuery(

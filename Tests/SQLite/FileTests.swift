@@ -30,10 +30,48 @@ import Testing
     #expect(try Data(contentsOf: place.url) == content)
   }
 
-  @Test func `the database of another program is refused`() throws {
+  @Test func `the database of another program is refused and stays unchanged`() throws {
     let queue = try DatabaseQueue(path: place.path)
     try queue.write { try $0.execute(sql: "CREATE TABLE other (a)") }
+    try queue.close()
+    let content = try Data(contentsOf: place.url)
     #expect(code() == .notADatabase)
+    #expect(try Data(contentsOf: place.url) == content)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory.path).count == 1)
+  }
+
+  @Test(arguments: ["UTF-16le", "UTF-16be"])
+  func `a database with texts in UTF-16, which have another order, is refused`(encoding: String) throws {
+    let other = try OtherProgram(place.path)
+    try other.run("PRAGMA encoding = '\(encoding)'; CREATE TABLE other (a); DROP TABLE other")
+    try other.close()
+    #expect(code() == .notADatabase)
+    #expect(code([StoreOption.readOnly: true]) == .notADatabase)
+  }
+
+  @Test func `a view in a syntax of a later version of SQLite is not called damage`() throws {
+    try place.open(model).close()
+    let other = try OtherProgram(place.path)
+    try other.run(
+      """
+      PRAGMA writable_schema = ON; \
+      INSERT INTO sqlite_master (type, name, tbl_name, rootpage, sql) \
+      VALUES ('view', 'later', 'later', 0, 'CREATE VIEW later AS SELECT 1 FROM Thing LATER SYNTAX'); \
+      PRAGMA writable_schema = OFF
+      """)
+    try other.close()
+    #expect(code() == .schemaChanged)
+  }
+
+  @Test func `the erasure of a store that a symbolic link names erases its records`() throws {
+    let target = place.directory.appendingPathComponent("elsewhere.sqlite")
+    let store = try SQLiteStoreFactory().open(StoreEnvironment(type: .sqlite, url: target, model: model))
+    try store.insert("Thing", ["name": .string("a")])
+    store.close()
+    try FileManager.default.createSymbolicLink(at: place.url, withDestinationURL: target)
+    try SQLiteStoreFactory().erase(place.environment(model))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory.path).isEmpty)
+    #expect(try place.open(model).fetch("Thing").isEmpty)
   }
 
   @Test func `a truncated file is damaged`() throws {

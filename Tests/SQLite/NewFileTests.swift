@@ -54,6 +54,17 @@ import Testing
     #expect(try later.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM other") } == 0)
   }
 
+  @Test func `a file is opened while another thread waits in the opening of another file`() throws {
+    let environment = place.environment(model)
+    let options = try SQLiteOptions(environment)
+    let other = try TemporaryStore()
+    // The opening of the first file lasts as long as the block.
+    _ = try SQLiteFile.shared(path: place.path, options: options, logger: environment.logger) {
+      _ = try SQLiteFile.shared(path: other.path, options: options, logger: environment.logger)
+      #expect(FileManager.default.fileExists(atPath: other.path))
+    }
+  }
+
   @Test func `a new file that no process uses is removed after a failed opening`() throws {
     struct Refusal: Error {}
     let environment = place.environment(model)

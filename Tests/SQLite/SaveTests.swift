@@ -64,6 +64,41 @@ import Testing
     #expect(try store.current(row)?["name"] == .string("a"))
   }
 
+  @Test func `a save whose transaction a trigger of another program rolls back inserts no record`() throws {
+    let other = try OtherProgram(place.path)
+    try other.run(
+      """
+      CREATE TRIGGER refuse BEFORE INSERT ON Person WHEN NEW.name = 'refused' \
+      BEGIN SELECT RAISE(ROLLBACK, 'not this person'); END
+      """)
+    let rows = try (1...40).map { try store.row("Person", ["name": .string($0 == 30 ? "refused" : "taken")]) }
+    let error = #expect(throws: CoherenceError.self) { try store.save(.insert(store.entity("Person"), rows)) }
+    #expect(error?.code == .invalidValue)
+    #expect(try store.fetch("Person").isEmpty)
+  }
+
+  @Test func `a conflict shows the stored row to a second store of a model whose file got a subentity in between`()
+    throws
+  {
+    func catalogue(withVinyl: Bool) throws -> ManagedObjectModel {
+      try ManagedObjectModel(
+        entities: [Entity("Item") { Attribute("name", .string) }] + (withVinyl ? [Entity("Vinyl", parent: "Item")] : [])
+      )
+    }
+    let place = try TemporaryStore()
+    let model = try catalogue(withVinyl: false)
+    let first = try place.open(model)
+    let row = try first.insert("Item", ["name": .string("a")])
+    try first.save(row.update(["name": .string("b")]))
+    let stale = row.update(["name": .string("mine")], from: 1)
+    #expect(throws: StoreConflict.Failure.self) { try first.save(stale) }
+    try place.open(catalogue(withVinyl: true)).close()
+    // The second store reads the name of the entity too. Both stores share the connection that writes.
+    let second = try place.open(model)
+    let failure = #expect(throws: StoreConflict.Failure.self) { try second.save(stale) }
+    #expect(failure?.conflicts.first?.storeRow?["name"] == .string("b"))
+  }
+
   @Test func `a dangling reference is refused with its record named`() throws {
     let nobody = ManagedObjectID(space: store.spaces[store.entity("Person")], key: 4711)
     let row = try store.row("Person", ["boss": .reference(nobody)])

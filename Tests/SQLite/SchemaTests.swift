@@ -66,6 +66,17 @@ import Testing
     #expect(try again.fetch("order \"BY\"; drop table X").count == 1)
   }
 
+  @Test func `a batch delete hides no entity behind its table of keys`() throws {
+    let store = try place.open(try ManagedObjectModel { Entity("$chosen") { Attribute("name", .string) } })
+    try store.insert("$chosen", ["name": .string("a")])
+    let row = try store.insert("$chosen", ["name": .string("b")])
+    let batch = try #require(store as? any BatchExecuting)
+    let query = StoreQuery(entity: store.entity("$chosen"), predicate: .path("name", .equal, .string("b")))
+    #expect(try batch.batchDelete(query)?.deleted == [row.id])
+    try store.insert("$chosen", ["name": .string("c")])
+    #expect(try store.fetch("$chosen").count == 2)
+  }
+
   @Test func `subentities share a table and siblings may use one name for different attributes`() throws {
     let model = try ManagedObjectModel {
       Entity("Item", isAbstract: true) { Attribute("title", .string) }

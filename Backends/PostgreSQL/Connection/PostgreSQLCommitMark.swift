@@ -15,7 +15,7 @@ import Foundation
 /// sessions lock the row only to prove a commit, and to remove an old row.
 struct PostgreSQLCommitMark: Sendable {
   /// The table of commits, with a row for each session that wrote.
-  static let table = "$commits"
+  static let table = PostgreSQLDialect.tableOfCommits
 
   private let session: UUID
   private let number: Int64

@@ -154,18 +154,17 @@ extension PostgreSQLConnection {
       SELECT pg_catalog.set_config('synchronous_commit', 'on', false) \
       WHERE pg_catalog.current_setting('synchronous_commit') = 'off'
       """,
-      // Statements outside of transactions, and literals with backslashes, mean the same on every server.
+      // Statements outside of transactions, and literals with backslashes, mean the same on every server. Where the
+      // default forbids writing, these statements may write nevertheless, as the store's transactions may.
       """
       SELECT pg_catalog.set_config('default_transaction_isolation', 'read committed', false), \
+      pg_catalog.set_config('default_transaction_read_only', \(text: options.isReadOnly ? "on" : "off"), false), \
       pg_catalog.set_config('standard_conforming_strings', 'on', false)
       """,
     ]
     // The server notices a vanished client within a minute, in place of two hours.
     for (name, seconds) in [("idle", "30"), ("interval", "10"), ("count", "3")] {
       settings.append("SELECT pg_catalog.set_config(\(text: "tcp_keepalives_" + name), \(text: seconds), false)")
-    }
-    if options.isReadOnly {
-      settings.append("SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false)")
     }
     if let timeout = options.statementTimeout {
       let milliseconds = String(Int(timeout * 1000))

@@ -100,10 +100,9 @@ final class PostgreSQLConnection {
     if isEnding {
       isEnding = false
       guard (try? within(.seconds(2), { try discardResponses() })) != nil else { return false }
-    } else if hasUnexpectedMessage {
-      return false
     }
-    return hasAllResponses && !isBroken && PQtransactionStatus(raw) == PQTRANS_IDLE
+    // Checked after that response too: the server may have closed the connection at any time since.
+    return isOpenAndQuiet && PQtransactionStatus(raw) == PQTRANS_IDLE
   }
 
   /// Whether the server has sent a message since the last use of the connection. Such a message mostly is the server's

@@ -19,7 +19,11 @@ struct PostgreSQLDialect: SQLDialect {
 
   var maximumNameBytes: Int { 63 }
   func identity(ofName name: String) -> String { name }
-  func isReserved(_ name: String) -> Bool { name.isEmpty || Self.systemColumns.contains(name) }
+  func isReserved(_ name: String) -> Bool {
+    name.isEmpty || name == Self.tableOfCommits || Self.systemColumns.contains(name)
+  }
+  /// The name of the table with a row for each writing session.
+  static let tableOfCommits = "$commits"
   private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
   func columnType(_ storage: StorageType) -> String {

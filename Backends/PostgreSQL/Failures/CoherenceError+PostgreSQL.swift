@@ -7,7 +7,8 @@ extension CoherenceError {
     let (code, sentence) = Self.explanation(failure)
     let isRetryable =
       failure.isDisconnection || failure.isSerializationFailure || failure.hasOutdatedPlan || failure.isOfOtherSession
-      || [.storeBusy, .tooManyConnections].contains(code)
+      // The next connection may reach the primary.
+      || failure.forbidsWriting || [.storeBusy, .tooManyConnections].contains(code)
     self.init(code, sentence, underlying: failure, isRetryable: isRetryable)
   }
 
@@ -58,7 +59,11 @@ extension CoherenceError {
       .storeBusy, "The transaction met a deadlock with others in every attempt, and was not applied; try again."
     ),
     "57014": (.storeBusy, "A statement took longer than it may; try again, or raise the option 'statementTimeout'."),
-    "25006": (.storeReadOnly, "The PostgreSQL server, or the store's option 'readOnly', forbids writing."),
+    "25006": (
+      .storeReadOnly,
+      "The PostgreSQL server, or the store's option 'readOnly', forbids writing; connect to the primary, or try again "
+        + "after the failover."
+    ),
     "53100": (.storeFull, "The disk of the PostgreSQL server is full; make room and try again."),
     "53200": (.storeBusy, "The PostgreSQL server is out of memory; try again later."),
     "3D000": (.storeInaccessible, "The PostgreSQL server has no database of that name; create it, or correct the URL."),

@@ -67,7 +67,7 @@ extension PostgreSQLBinary {
     guard count >= 8 else { return nil }
     let size = Int(bytes.bigEndian(Int16.self))
     let sign = (bytes + 4).bigEndian(UInt16.self)
-    guard size >= 0, count == 8 + size * 2, sign == 0 || sign == 0x4000 else { return nil }
+    guard count == 8 + size * 2, sign == 0 || sign == 0x4000 else { return nil }
     var number = ScaledInteger()
     for index in 0..<size { number.append(group: UInt128((bytes + 8 + index * 2).bigEndian(UInt16.self))) }
     let weight = Int((bytes + 2).bigEndian(Int16.self))
@@ -81,7 +81,7 @@ extension PostgreSQLBinary {
     let size = Int(bytes.bigEndian(Int16.self))
     let weight = Int((bytes + 2).bigEndian(Int16.self))
     let sign = (bytes + 4).bigEndian(UInt16.self)
-    guard size >= 0, count == 8 + size * 2, size <= weight + 1 || size == 0, sign == 0 || sign == 0x4000 else {
+    guard count == 8 + size * 2, size <= weight + 1 || size == 0, sign == 0 || sign == 0x4000 else {
       return nil
     }
     if size == 0 { return 0 }
@@ -115,7 +115,7 @@ extension PostgreSQLBinary {
     let size = Int(bytes.bigEndian(Int16.self))
     let weight = Int((bytes + 2).bigEndian(Int16.self))
     let sign = (bytes + 4).bigEndian(UInt16.self)
-    guard size >= 0, count == 8 + size * 2, sign == 0 || sign == 0x4000 else { return nil }
+    guard count == 8 + size * 2, sign == 0 || sign == 0x4000 else { return nil }
     var text = sign == 0 ? "0" : "-0"
     for index in 0..<size {
       let group = String((bytes + 8 + index * 2).bigEndian(UInt16.self))

@@ -279,7 +279,9 @@ struct PostgreSQLSave {
         }
       }
     } catch let error as CoherenceError {
-      guard let failure = error.serverFailure, failure.isConstraintViolation else { throw error }
+      // The server copies no rows into a table with row security, and inserts them one by one.
+      guard let failure = error.serverFailure, failure.isConstraintViolation || failure.isUnsupportedFeature
+      else { throw error }
       throw SaveRefusal(subjects: [], failure: failure)
     }
   }

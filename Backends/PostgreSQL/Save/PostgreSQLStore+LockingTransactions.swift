@@ -53,9 +53,9 @@ extension PostgreSQLStore {
   /// Saves in the transaction with locks of this thread.
   ///
   /// - Returns: The new rows of the owners whose derived values changed.
-  /// - Throws: As ``save(_:)``. The transaction is unchanged then, and stays open.
+  /// - Throws: As ``save(_:)``. The transaction is unchanged then, and stays open, unless its commit has failed.
   func save(_ request: StoreSaveRequest, lockingOn connection: PostgreSQLConnection) throws -> [Row] {
-    try endingLocks {
+    try endingLocks(on: connection) {
       do {
         return try save(request, on: connection, in: .open)
       } catch let refusal as SaveRefusal {
@@ -66,13 +66,17 @@ extension PostgreSQLStore {
 
   /// Runs a block that commits the transaction with locks of this thread. A failed commit ends the transaction; after
   /// any other failure it stays open.
-  func endingLocks<T>(_ body: () throws -> T) throws -> T {
+  ///
+  /// - Parameter connection: The connection of the transaction.
+  func endingLocks<T>(on connection: PostgreSQLConnection, _ body: () throws -> T) throws -> T {
     do {
       let result = try body()
       pool.endLocking()
       return result
-    } catch let error as CoherenceError where error.outcome != .notApplied {
-      pool.endLocking()
+    } catch {
+      let hasUnknownOutcome = (error as? CoherenceError).map { $0.outcome != .notApplied } ?? false
+      // A server that refuses a commit, for a deferred constraint for example, rolls the transaction back.
+      if hasUnknownOutcome || !connection.isInTransaction { pool.endLocking() }
       throw error
     }
   }
@@ -89,7 +93,7 @@ extension PostgreSQLStore {
       }
     }
     try checkIsWritable()
-    return try endingLocks {
+    return try endingLocks(on: connection) {
       try PostgreSQLTransaction.run(on: connection, of: pool, isolation, in: .open) { try body(&$0, connection) }
     }
   }

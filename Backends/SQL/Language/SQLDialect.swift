@@ -26,7 +26,7 @@ package protocol SQLDialect: Sendable {
   var maximumNameBytes: Int { get }
   /// Returns the identity of a name. The engine takes names with equal identities for the same name.
   func identity(ofName name: String) -> String
-  /// Whether the engine refuses a name, even in quotation marks.
+  /// Whether the engine refuses a name, even in quotation marks, or the backend has a table of the name.
   func isReserved(_ name: String) -> Bool
 
   // MARK: Definitions

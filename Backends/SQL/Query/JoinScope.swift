@@ -81,6 +81,9 @@ struct JoinScope {
 
   /// The alias of the table of the record at the end of to-one relationships; `nil` when the store has no column or no
   /// table for a relationship, or for too many joins. Each path is joined once.
+  ///
+  /// The alias of a table joined in a subquery has one more part than the alias of any subquery: without it, the first
+  /// table joined to `t_1` would hide the eleventh subquery of the scope around it, `t_11`.
   mutating func alias(following steps: [RelationshipDescription]) -> String? {
     var alias = alias
     for step in steps {
@@ -93,7 +96,7 @@ struct JoinScope {
       else { return nil }
       let join = Join(
         source: alias, relationship: step, column: column.name, table: target.name,
-        alias: "\(self.alias)\(joins.count + 1)")
+        alias: depth == 0 ? "\(self.alias)\(joins.count + 1)" : "\(self.alias)_\(joins.count + 1)")
       joins.append(join)
       alias = join.alias
     }

@@ -63,9 +63,16 @@ package struct SchemaChange {
     age = environment.isPartialModel ? .older : stored.metadata.age(ofModelWith: record.versionHashes)
     namedSchema = stored.schema.named(for: environment, age, dialect: dialect)
     try Self.checkIsRelated(environment, to: stored, as: namedSchema, location: location, elsewhere: elsewhere)
-    let isSame = stored.metadata.versionHashes == record.versionHashes
     schema = SQLSchema(environment: environment, dialect: dialect, stored: namedSchema, keepsRules: age == .older)
     state = stored
+    try plan(from: stored, to: record)
+  }
+
+  /// Plans the change of an existing store.
+  ///
+  /// - Parameter record: The record of the environment's model.
+  private mutating func plan(from stored: StoreState, to record: ModelRecord) throws {
+    let isSame = stored.metadata.versionHashes == record.versionHashes
     // Indexes and delete rules are no difference of models: without the right to change them they stay as they are.
     if isSame, !canMigrate {
       isNeeded = false

@@ -13,6 +13,12 @@ extension SQLiteConnection {
       try SQLiteConnection(
         path: files.path, role: role, busyTimeout: options.busyTimeout, logger: logger, files: files)
     }
+    // The connection would read the records of another file in the place of the database. SQLite would also take the
+    // log for that of the other file, and clear the index of the log under the connections that use it.
+    if !options.isReadOnly, files.isDatabaseMissing {
+      throw SQLiteErrorTranslator(path: files.path).coherenceError(
+        SQLiteFailure(code: SQLiteCode.moved, message: "the file was moved, deleted or replaced"))
+    }
     do {
       return try connection(.reader)
     } catch let error as CoherenceError where options.isReadOnly && error.isOfMissingRight {

@@ -134,7 +134,9 @@ final class SQLiteConnection: @unchecked Sendable {
   fileprivate func rowStatement(_ root: EntityDescription, _ text: String, _ handle: OpaquePointer) throws
     -> SQLiteStatement
   {
-    if let statement = rowStatements[ObjectIdentifier(root)] { return statement }
+    // Stores of one file share the writing connection. Another store may have had another statement for the hierarchy,
+    // because a program with another model has extended the file in between.
+    if let statement = rowStatements[ObjectIdentifier(root)], statement.text == text { return statement }
     let statement = try SQLiteStatement(text, on: handle)
     rowStatements[ObjectIdentifier(root)] = statement
     return statement

@@ -73,6 +73,12 @@ struct SQLiteErrorTranslator {
     switch failure.primaryCode {
     case SQLITE_NOTADB:
       return (.notADatabase, "'\(path)' is not a SQLite database; choose another file, or move this one away.")
+    case SQLITE_CORRUPT where failure.isOfUnknownSyntax:
+      return (
+        .schemaChanged,
+        "A program with another version of SQLite has added a part to '\(path)' that this version cannot read, or the "
+          + "file is damaged (\(failure.message)); remove that part with the other program, or update SQLite."
+      )
     case SQLITE_CORRUPT:
       return (.storeCorrupt, "'\(path)' is damaged (\(failure.message)); restore it from a backup.")
     case SQLITE_READONLY where failure.code == SQLiteCode.moved:
@@ -187,6 +193,12 @@ extension SQLiteFailure {
   /// Whether a statement, or its result, exceeds a limit of the engine.
   fileprivate var exceedsLimit: Bool {
     ["parser stack overflow", "too large", "too many", "at most", "too deep"].contains { message.contains($0) }
+  }
+
+  /// Whether the file has a table, an index, a view or a trigger in a syntax that this version of SQLite does not know.
+  fileprivate var isOfUnknownSyntax: Bool {
+    message.hasPrefix("malformed database schema (")
+      && [": syntax error", "unknown table option"].contains { message.contains($0) }
   }
 
   /// Whether a statement names a missing table or column.

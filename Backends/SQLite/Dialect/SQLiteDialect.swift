@@ -26,7 +26,12 @@ struct SQLiteDialect: SQLDialect {
   func identity(ofName name: String) -> String {
     String(decoding: name.utf8.map { (0x41...0x5A).contains($0) ? $0 + 0x20 : $0 }, as: UTF8.self)
   }
-  func isReserved(_ name: String) -> Bool { identity(ofName: name).utf8.starts(with: "sqlite_".utf8) }
+  /// The temporary table of the keys of a batch delete, which hides a table of the same name.
+  static let keyTable = "$chosen"
+  func isReserved(_ name: String) -> Bool {
+    let identity = identity(ofName: name)
+    return identity.utf8.starts(with: "sqlite_".utf8) || identity == Self.keyTable
+  }
 
   func columnType(_ storage: StorageType) -> String {
     switch storage {

@@ -23,8 +23,9 @@ final class SQLiteFiles: Sendable {
   private var logPath: String { path + "-wal" }
   private var indexPath: String { path + "-shm" }
 
-  /// Whether a log with changes is beside the database.
-  var hasLog: Bool { FileIdentity.size(path: logPath).map { $0 > 0 } ?? false }
+  /// Whether a log with changes is beside the database, or a journal, which has the former content of a database that
+  /// another program keeps without a write-ahead log.
+  var hasLog: Bool { [logPath, path + "-journal"].contains { FileIdentity.size(path: $0).map { $0 > 0 } ?? false } }
 
   /// Records the identities of the existing files. Called in a transaction, when SQLite has opened the files.
   func note() {
@@ -41,6 +42,9 @@ final class SQLiteFiles: Sendable {
   ///
   /// With a deleted index another process would make a new one, and both would append to one log.
   var missingLog: String? { openFiles.withLock { $0 }.first { $0.path != path && !$0.isInPlace }?.path }
+
+  /// Whether the database was moved, deleted or replaced.
+  var isDatabaseMissing: Bool { openFiles.withLock { $0 }.contains { $0.path == path && !$0.isInPlace } }
 
   /// Whether another process may have begun another log in the place of a deleted one.
   ///

@@ -53,7 +53,7 @@ final class SQLiteCursor: RowCursor {
 
   private func step(into rows: inout [Row], _ session: SQLiteSession) throws {
     rows.reserveCapacity(rows.count + batchSize)
-    try forEachStep(session) { rows.append(try decoder.row($0)) }
+    try decoder.appendRows(to: &rows) { body in try forEachStep(session, body) }
   }
 
   /// Calls a block for each row of a batch. Returns the statement to the session at the end and after a failure.
@@ -77,8 +77,7 @@ final class SQLiteCursor: RowCursor {
   func close() {
     firstRows = []
     guard statement != nil else { return }
-    try? reader?.read { stop($0) }
-    reader?.didEnd(self)
+    reader?.stop(self)
   }
 
   func stop(_ session: SQLiteSession) {

@@ -2,11 +2,14 @@ import CoherenceCore
 import CoherenceSQL
 
 /// A reader of a SQLite store: one connection with one transaction, open from the first read on.
-final class SQLiteReader: StoreReader {
+final class SQLiteReader: StateLosingReader {
   let store: SQLiteStore
   private let connection: SQLiteConnection
   private var hasBegun = false
   private var isFinished = false
+  /// The error with which SQLite ended the transaction. Each later statement would see another state.
+  private var failure: (any Error)?
+  var hasLostState: Bool { failure != nil }
   /// The index of the log that this process writes; `nil` when the connection has another log open, or none.
   private let logIndex: SQLiteLogIndex?
   /// The state of the log at the beginning of the transaction; `nil` after the first read.
@@ -31,6 +34,7 @@ final class SQLiteReader: StoreReader {
   func read<T>(_ body: (SQLiteSession) throws -> T) throws -> T {
     try store.checkOpen()
     if isFinished { throw CoherenceError.readerFinished }
+    if let failure { throw failure }
     do {
       return try store.recoveringDeletedLog {
         try connection.use { session in
@@ -45,7 +49,7 @@ final class SQLiteReader: StoreReader {
         }
       }
     } catch {
-      forgetState()
+      noteFailure(error)
       throw error
     }
   }
@@ -59,12 +63,13 @@ final class SQLiteReader: StoreReader {
     stateAtBegin = nil
   }
 
-  /// Forgets the state, because SQLite may have ended the transaction after an error. Later reads may see another
-  /// state.
-  private func forgetState() {
+  /// Forgets the mark of the state after an error, and the state itself if SQLite has ended the transaction, as it does
+  /// after failures of the disk and of memory.
+  private func noteFailure(_ error: any Error) {
     stateAtBegin = nil
     state = nil
     mark = nil
+    if hasBegun, (try? connection.use { $0.isInTransaction }) == false { failure = error }
   }
 
   /// The mark of the state that the transaction sees; `nil` if the state is unknown. Before the first read, this method
@@ -95,13 +100,14 @@ final class SQLiteReader: StoreReader {
       return try row(key, of: root)
     }
     try store.checkOpen()
+    if let failure { throw failure }
     do {
       let row = try lookup.row(key)
       if stateAtBegin != nil { noteState() }
       return row
     } catch {
-      forgetState()
       let error = store.errors.translated(error)
+      noteFailure(error)
       store.recoverDeletedLog(after: error)
       throw error
     }
@@ -162,6 +168,12 @@ final class SQLiteReader: StoreReader {
       if session.isInTransaction { try session.execute("ROLLBACK") }
     }
     if isUsable == nil { connection.close() } else { store.pool.release(connection) }
+  }
+
+  /// Stops a fetch before its end, also after a failure: a statement in use would keep its state on the connection.
+  func stop(_ cursor: SQLiteCursor) {
+    try? connection.use { cursor.stop($0) }
+    didEnd(cursor)
   }
 
   /// Forgets a fetch at its end.

@@ -6,7 +6,8 @@ import GRDBSQLite
 /// Decodes the current row of a statement into a row of a hierarchy. The decoding of each column is chosen once.
 final class SQLiteRowDecoder: Sendable {
   private let layout: RowLayout
-  private let space: IDSpace
+  /// An identifier in the space of the rows.
+  private let anyID: ManagedObjectID
   private let decoders: [EntityDecoder]
   /// The decoder of every row of a hierarchy with one entity; `nil` for several entities.
   private let onlyDecoder: EntityDecoder?
@@ -16,25 +17,33 @@ final class SQLiteRowDecoder: Sendable {
     let entity: EntityDescription
     let name: [UInt8]
     let columns: [Column]
-    /// For each column, the space of the keys in it; the row's own for columns without keys.
-    let spaces: [IDSpace]
 
     init(_ entity: EntityDescription, recordName: String, positions: [Int], spaces: [IDSpace]) {
       self.entity = entity
       name = Array(recordName.utf8)
-      columns = zip(entity.slots, positions).map { Column(storage: $0.storage, index: CInt($1)) }
-      self.spaces = spaces
+      columns = entity.slots.indices.map { slot in
+        Column(
+          storage: entity.slots[slot].storage, index: CInt(positions[slot]),
+          anyID: ManagedObjectID(space: spaces[slot], key: 0))
+      }
+    }
+
+    /// Calls a block with the columns, so that many rows are decoded without counting references to the decoder.
+    @inline(__always) func withColumns<T>(_ body: (UnsafeBufferPointer<Column>) throws -> T) rethrows -> T {
+      try columns.withUnsafeBufferPointer(body)
     }
   }
 
   private struct Column: Sendable {
     let storage: StorageType
     let index: CInt
+    /// An identifier in the space of the keys in the column; in the row's own space for a column without keys.
+    let anyID: ManagedObjectID
   }
 
   init(_ layout: RowLayout, spaces: IDSpaces) {
     self.layout = layout
-    space = spaces[layout.table.root]
+    anyID = ManagedObjectID(space: spaces[layout.table.root], key: 0)
     decoders = zip(layout.entities, layout.positions).map {
       EntityDecoder(
         $0, recordName: layout.table.recordName(of: $0), positions: $1, spaces: layout.spaces(of: $0, in: spaces))
@@ -47,11 +56,29 @@ final class SQLiteRowDecoder: Sendable {
   /// - Throws: ``ErrorCode/storeCorrupt`` when a column's value is not of the property's type.
   func row(_ statement: OpaquePointer) throws -> Row {
     let decoder = try decoder(of: statement)
-    let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
-    return try Row.make(id: id, entity: decoder.entity, version: sqlite3_column_int64(statement, 1)) { writer in
-      try decoder.columns.withUnsafeBufferPointer { columns in
-        for slot in 0..<columns.count { writer.append(try value(statement, columns[slot], slot, decoder)) }
-      }
+    return try decoder.withColumns { try row(statement, of: decoder.entity, $0) }
+  }
+
+  /// Decodes the row that a block passes on with each call of its argument, and appends the rows.
+  ///
+  /// - Throws: As ``row(_:)``, and the errors of the block.
+  func appendRows(
+    to rows: inout [Row], _ forEachStep: ((OpaquePointer) throws -> Void) throws -> Void
+  ) throws {
+    guard let onlyDecoder else { return try forEachStep { rows.append(try row($0)) } }
+    let entity = onlyDecoder.entity
+    try onlyDecoder.withColumns { columns in
+      try forEachStep { rows.append(try row($0, of: entity, columns)) }
+    }
+  }
+
+  @inline(__always)
+  private func row(
+    _ statement: OpaquePointer, of entity: EntityDescription, _ columns: UnsafeBufferPointer<Column>
+  ) throws -> Row {
+    let id = ManagedObjectID(inSpaceOf: anyID, key: sqlite3_column_int64(statement, 0))
+    return try Row.make(id: id, entity: entity, version: sqlite3_column_int64(statement, 1)) { writer in
+      for column in columns { writer.append(try value(statement, column)) }
     }
   }
 
@@ -61,16 +88,16 @@ final class SQLiteRowDecoder: Sendable {
   @inline(__always)
   func read(_ statement: OpaquePointer, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
     let decoder = try decoder(of: statement)
-    try decoder.columns.withUnsafeBufferPointer { columns in
+    try decoder.withColumns { columns in
       for index in slots.indices {
         let slot = slots[index]
         guard slot != Row.identifierSlot else {
-          let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
+          let id = ManagedObjectID(inSpaceOf: anyID, key: sqlite3_column_int64(statement, 0))
           (values + index).initialize(to: .reference(id))
           continue
         }
         do {
-          (values + index).initialize(to: try value(statement, columns[slot], slot, decoder))
+          (values + index).initialize(to: try value(statement, columns[slot]))
         } catch {
           values.deinitialize(count: index)
           throw error
@@ -96,14 +123,12 @@ final class SQLiteRowDecoder: Sendable {
   }
 
   @inline(__always)
-  private func value(_ statement: OpaquePointer, _ column: Column, _ slot: Int, _ decoder: EntityDecoder) throws
-    -> AttributeValue
-  {
+  private func value(_ statement: OpaquePointer, _ column: Column) throws -> AttributeValue {
     // Asking the cell costs less than asking the statement for each thing again. It is sound because a connection is
     // used by one thread at a time.
     guard let cell = sqlite3_column_value(statement, column.index) else { return .null }
     if case .reference = column.storage, sqlite3_value_type(cell) == SQLITE_INTEGER {
-      return .reference(ManagedObjectID(space: decoder.spaces[slot], key: sqlite3_value_int64(cell)))
+      return .reference(ManagedObjectID(inSpaceOf: column.anyID, key: sqlite3_value_int64(cell)))
     }
     guard let value = Self.value(of: cell, as: column.storage) else {
       throw layout.wrongValue(at: Int(column.index), as: column.storage)
@@ -152,10 +177,9 @@ final class SQLiteRowDecoder: Sendable {
   ) throws {
     let decoder = try decoder(of: statement)
     for index in keySlots.indices {
-      let slot = keySlots[index]
-      key[index] = try value(statement, decoder.columns[slot], slot, decoder)
+      key[index] = try value(statement, decoder.columns[keySlots[index]])
     }
-    let id = ManagedObjectID(space: space, key: sqlite3_column_int64(statement, 0))
+    let id = ManagedObjectID(inSpaceOf: anyID, key: sqlite3_column_int64(statement, 0))
     switch try expectation.verdict(on: id, key: key) {
     case .skip: return
     case .compare: if try isEqual(statement, to: expectation.expectedValues, decoder) { return }
@@ -168,7 +192,7 @@ final class SQLiteRowDecoder: Sendable {
   private func isEqual(
     _ statement: OpaquePointer, to expected: [AttributeValue?], _ decoder: EntityDecoder
   ) throws -> Bool {
-    try decoder.columns.withUnsafeBufferPointer { columns in
+    try decoder.withColumns { columns in
       for slot in expected.indices {
         guard let value = expected[slot] else { continue }
         let column = columns[slot]
@@ -178,7 +202,7 @@ final class SQLiteRowDecoder: Sendable {
         case .data(let data):
           guard column.storage == .data, Self.isData(statement, column.index, data) else { return false }
         default:
-          guard try self.value(statement, column, slot, decoder) == value else { return false }
+          guard try self.value(statement, column) == value else { return false }
         }
       }
       return true

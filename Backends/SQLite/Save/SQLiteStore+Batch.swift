@@ -45,8 +45,9 @@ extension SQLiteStore: BatchCalculating {
   private func delete(_ entity: EntityDescription, keys: SQLFragment, _ session: SQLiteSession) throws
     -> BatchDeleteOutcome
   {
-    let keyTable: SQLFragment = "\(name: "temp").\(name: "$chosen")"
-    try session.run("CREATE TEMP TABLE IF NOT EXISTS \(name: "$chosen") (\(name: "key") INTEGER PRIMARY KEY)")
+    let keyTable: SQLFragment = "\(name: "temp").\(name: SQLiteDialect.keyTable)"
+    try session.run(
+      "CREATE TEMP TABLE IF NOT EXISTS \(name: SQLiteDialect.keyTable) (\(name: "key") INTEGER PRIMARY KEY)")
     try session.run("DELETE FROM \(keyTable)")
     try session.run("INSERT INTO \(keyTable) \(keys)")
     let chosenKeys: SQLFragment = "SELECT \(name: "key") FROM \(keyTable)"

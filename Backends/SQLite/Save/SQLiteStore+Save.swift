@@ -133,8 +133,9 @@ struct SQLiteSave {
         }
         do {
           try statement.run()
-        } catch let failure as SQLiteFailure where failure.isConstraint {
-          // SQLite has undone the whole run and does not name the row. A run for each row finds the row.
+        } catch let failure as SQLiteFailure where failure.isConstraint && session.isInTransaction {
+          // SQLite has undone the whole run and does not name the row. A run for each row finds the row. Once a trigger
+          // of another program has rolled back the transaction, SQLite would commit each row by itself.
           try insertOneByOne(run, of: entity)
         }
       }

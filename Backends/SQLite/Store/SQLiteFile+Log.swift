@@ -17,6 +17,22 @@ extension SQLiteFile {
     let isDone = (try? writer.use { try $0.restartLog() }) ?? false
     nextShortening.store(isDone ? 0 : count + limit / 4, ordering: .relaxed)
   }
+
+  /// Writes the content of the log into a moved, deleted or replaced database. Called before the close.
+  ///
+  /// SQLite leaves the log of such a database at its path. A moved database would miss the commits in the log, and
+  /// SQLite would apply the log to the next file at the path.
+  func emptyLogOfMissingDatabase() {
+    // In the place of a deleted log, another process may have begun another one.
+    guard files.isDatabaseMissing, files.missingLog == nil else { return }
+    try? writer.use { session in
+      session.rollBack()
+      // Beside a reader that lasts longer, the log stays.
+      try session.waitingForOthers(atMost: .milliseconds(100)) {
+        _ = try session.integers("PRAGMA wal_checkpoint(TRUNCATE)")
+      }
+    }
+  }
 }
 
 extension SQLiteSession {

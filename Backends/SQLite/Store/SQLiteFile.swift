@@ -47,6 +47,8 @@ final class SQLiteFile: Sendable {
       path: path, role: .writer, busyTimeout: busyTimeout, logger: logger, files: files)
     self.writer = writer
     states = try writer.use { session -> SQLiteStates? in
+      // The log stays with the file. The database of another program, which is refused, keeps its own kind of journal.
+      if try session.string("PRAGMA journal_mode") != "wal" { _ = try session.isStore(path: path) }
       // The log lets readers continue during a write. Several processes may open a new file at the same time, and one
       // of them changes it.
       guard try session.repeatingWhileLocked({ try session.string("PRAGMA journal_mode = WAL") }) == "wal" else {
@@ -66,6 +68,7 @@ final class SQLiteFile: Sendable {
   }
 
   deinit {
+    emptyLogOfMissingDatabase()
     writer.close()
     closed.signal()
   }
@@ -73,6 +76,8 @@ final class SQLiteFile: Sendable {
   /// Counts a store that was opened, until ``storeDidClose()``.
   func storeDidOpen() { storeCount.add(1, ordering: .acquiringAndReleasing) }
   func storeDidClose() { storeCount.subtract(1, ordering: .acquiringAndReleasing) }
+  /// Whether a store is open.
+  private var hasStores: Bool { storeCount.load(ordering: .acquiring) > 0 }
 
   /// The size in bytes to which SQLite shortens a log when its content is in the database. A log that regularly grows
   /// to some megabytes stays as it is, because an existing part of a file is written faster than a new part.
@@ -199,30 +204,74 @@ final class SQLiteFile: Sendable {
   }
   private static let openFiles = Mutex<[FileIdentity: Reference]>([:])
 
+  /// The lock of a file during its opening, and the number of users of the lock.
+  private struct Opening {
+    let lock = Locked<Void>(())
+    var userCount = 0
+  }
+  private static let openings = Mutex<[FileIdentity: Opening]>([:])
+
+  /// Runs a block in which no other thread opens the file. An opening waits while another process has locked the file,
+  /// and must not keep other threads from opening other files.
+  private static func withoutOtherOpenings<T>(of identity: FileIdentity, _ body: () throws -> T) rethrows -> T {
+    let lock = openings.withLock { openings in
+      openings[identity, default: Opening()].userCount += 1
+      return openings[identity, default: Opening()].lock
+    }
+    defer {
+      openings.withLock { openings in
+        openings[identity]?.userCount -= 1
+        if openings[identity]?.userCount == 0 { openings[identity] = nil }
+      }
+    }
+    return try lock.withLock { _ in try body() }
+  }
+
   /// Returns the file at a path. Creates a missing file, which only its owner can read.
   ///
   /// - Parameter created: Called after the function has created the file. For tests.
   static func shared(
     path: String, options: SQLiteOptions, logger: Logger, created: () throws -> Void = {}
   ) throws -> SQLiteFile {
-    let file = try openFiles.withLock { openFiles -> SQLiteFile in
+    var attempts = 100
+    while true {
+      try checkIsInPlace(path, openFiles.withLock { $0 })
       let isNew = try create(path)
-      do {
-        if isNew { try created() }
-        let file =
-          try openFiles[identity(path)]?.file
-          ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
-        try file.checkName(path)
-        openFiles = openFiles.filter { !$0.value.waitUntilClosed(within: .seconds(0)) }
-        openFiles[try identity(path)] = Reference(file)
-        return file
-      } catch {
-        if isNew { removeUnused(path, after: error) }
-        throw error
+      attempts -= 1
+      // A failed opening on another thread may have removed its new file in between.
+      guard let identity = try attempts > 0 ? FileIdentity(path: path) : identity(path) else { continue }
+      let file = try withoutOtherOpenings(of: identity) { () throws -> SQLiteFile? in
+        guard FileIdentity(path: path) == identity else { return nil }
+        do {
+          if isNew { try created() }
+          return try opened(path, identity, options, logger)
+        } catch {
+          if isNew, openFiles.withLock({ $0[identity]?.file }) == nil { removeUnused(path, after: error) }
+          throw error
+        }
       }
+      guard let file else { continue }
+      // After the lock: the change waits for the end of an exclusion, whose block may open another file.
+      try file.raiseSynchronous(to: options.synchronous)
+      return file
     }
-    // After the lock: the change waits for the end of an exclusion, whose block may open another file.
-    try file.raiseSynchronous(to: options.synchronous)
+  }
+
+  /// Returns the open file with an identity, or opens the file.
+  private static func opened(
+    _ path: String, _ identity: FileIdentity, _ options: SQLiteOptions, _ logger: Logger
+  ) throws -> SQLiteFile {
+    let open = openFiles.withLock { $0[identity]?.file }
+    let file = try open ?? SQLiteFile(path: path, busyTimeout: options.busyTimeout, logger: logger)
+    try file.checkName(path)
+    guard FileIdentity(path: path) == identity else {
+      throw CoherenceError(
+        .storeInaccessible, "'\(path)' was deleted or replaced while a store opened it; attach the store again.")
+    }
+    openFiles.withLock { openFiles in
+      openFiles = openFiles.filter { !$0.value.waitUntilClosed(within: .seconds(0)) }
+      openFiles[identity] = Reference(file)
+    }
     return file
   }
 
@@ -241,15 +290,36 @@ final class SQLiteFile: Sendable {
       .storeInaccessible, "'\(other)' is a hard link to '\(path)', which is open; open the file by one name only.")
   }
 
+  /// Refuses the path of an open file after its deletion or replacement, and another name of an open file, except a
+  /// symbolic link. A file is open if a store of this process has it open to write.
+  static func checkPath(_ path: String) throws {
+    try checkIsInPlace(path, openFiles.withLock { $0 })
+    guard let identity = FileIdentity(path: path) else { return }
+    try withoutOtherOpenings(of: identity) { try openFiles.withLock { $0[identity]?.file }?.checkName(path) }
+  }
+
+  /// Refuses the path of an open file after its deletion or replacement. SQLite would take the log of the open file for
+  /// the log of the file at the path, and clear the index of the log under the connections that use it.
+  private static func checkIsInPlace(_ path: String, _ openFiles: [FileIdentity: Reference]) throws {
+    let resolved = SQLiteFiles(path: path).path
+    let present = FileIdentity(path: path)
+    for (identity, reference) in openFiles where identity != present {
+      guard let file = reference.file, file.files.path == resolved, file.hasStores else { continue }
+      throw CoherenceError(
+        .storeInaccessible,
+        "'\(path)' was deleted or replaced while a store of this process has it open; detach that store first.")
+    }
+  }
+
   /// Whether a store of this process has the file open.
   ///
   /// Waits for the end of operations that still run on closed stores, and for the close of the connection, which
   /// removes the log by its name. Otherwise the log of the next file of this name could be removed.
   static func isOpen(path: String) -> Bool {
-    guard let identity = FileIdentity(path: path), let reference = openFiles.withLock({ $0[identity] }) else {
-      return false
-    }
-    if let count = reference.file?.storeCount.load(ordering: .acquiring), count > 0 { return true }
+    guard let identity = FileIdentity(path: path),
+      let reference = withoutOtherOpenings(of: identity, { openFiles.withLock { $0[identity] } })
+    else { return false }
+    if reference.file?.hasStores == true { return true }
     return !reference.waitUntilClosed(within: longestOperation)
   }
 

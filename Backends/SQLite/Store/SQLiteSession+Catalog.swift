@@ -3,17 +3,33 @@ import CoherenceSQL
 import GRDBSQLite
 
 extension SQLiteSession {
-  /// Returns the state that the store has recorded of itself; `nil` in an empty file.
+  /// Whether the file is a store; `false` for an empty file.
   ///
-  /// - Throws: ``ErrorCode/notADatabase`` when the file is a database of another program.
-  func storeState(path: String) throws -> StoreState? {
-    let tables = try integers(
-      "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = \(text: SQLSchema.metadataTable)")
-    guard tables == [1] else {
-      if try integers("SELECT COUNT(*) FROM sqlite_master") == [0] { return nil }
+  /// - Throws: ``ErrorCode/notADatabase`` when the file is a database of another program, or keeps texts in UTF-16.
+  func isStore(path: String) throws -> Bool {
+    // One statement, because another process may make the tables of the store at the same time.
+    let parts = try integers(
+      "SELECT type = 'table' AND name = \(text: SQLSchema.metadataTable) FROM sqlite_master")
+    if !parts.isEmpty, !parts.contains(1) {
       throw CoherenceError(
         .notADatabase, "'\(path)' is a SQLite database, but not a store; choose another file, or move this one away.")
     }
+    // SQLite compares texts by their bytes, which have another order in UTF-16.
+    let encoding = try string("PRAGMA encoding") ?? ""
+    guard encoding == "UTF-8" else {
+      throw CoherenceError(
+        .notADatabase,
+        "'\(path)' is a SQLite database with texts in \(encoding), which have another order than texts in UTF-8; "
+          + "choose another file, or move this one away.")
+    }
+    return !parts.isEmpty
+  }
+
+  /// Returns the state that the store has recorded of itself; `nil` in an empty file.
+  ///
+  /// - Throws: As ``isStore(path:)``, and ``ErrorCode/storeCorrupt`` for an unreadable state.
+  func storeState(path: String) throws -> StoreState? {
+    guard try isStore(path: path) else { return nil }
     let statement: SQLFragment = "SELECT \(name: "key"), \(name: "value") FROM \(name: SQLSchema.metadataTable)"
     let entries = try with(statement) { statement in
       var entries: [String: String] = [:]

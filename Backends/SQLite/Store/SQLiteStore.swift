@@ -44,6 +44,7 @@ final class SQLiteStore: PersistentStore {
         SQLiteErrorTranslator.obstacle(path)
           ?? "'\(path)' does not exist; a store that is opened to read only, or with a partial model, is not created.")
     }
+    if options.isReadOnly { try SQLiteFile.checkPath(path) }
     let file = options.isReadOnly ? nil : try SQLiteFile.shared(path: path, options: options, logger: logger)
     let pool = SQLiteReaderPool(options: options, logger: logger, files: file?.files ?? SQLiteFiles(path: path))
     let schemaChange = try Self.prepare(environment, path: path, file: file, pool: pool)

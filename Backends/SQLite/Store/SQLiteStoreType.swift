@@ -29,10 +29,13 @@ public struct SQLiteStoreFactory: StoreFactory {
   ) throws -> T? {
     let path = try Self.path(environment)
     guard FileManager.default.fileExists(atPath: path) else { return nil }
-    // A connection with the right to write removes the log files that a read of the metadata creates.
+    try SQLiteFile.checkPath(path)
+    // A connection with the right to write removes the log files that a read of the metadata creates. The connection
+    // needs the right to write in the directory too.
     let options = try SQLiteOptions(environment)
+    let directory = (SQLiteFiles(path: path).path as NSString).deletingLastPathComponent
     let connection =
-      FileManager.default.isWritableFile(atPath: path)
+      [path, directory].allSatisfy { FileManager.default.isWritableFile(atPath: $0) }
       ? try SQLiteConnection(
         path: path, role: .writer, busyTimeout: options.busyTimeout, logger: environment.logger)
       : try .reader(of: SQLiteFiles(path: path), options: options, logger: environment.logger)
@@ -99,7 +102,7 @@ extension SQLiteStoreFactory: MigrationPreviewing {
 }
 
 extension SQLiteStoreFactory: StoreErasing {
-  /// Removes the file with its log.
+  /// Removes the file with its log, and a symbolic link by which the store is named.
   public func erase(_ environment: StoreEnvironment) throws {
     let path = try Self.path(environment)
     try Self.checkIsNoDirectory(path)
@@ -107,8 +110,12 @@ extension SQLiteStoreFactory: StoreErasing {
     do {
       // Removes the database first: a log without a database is useless, but a database without its log has lost
       // acknowledged commits.
-      for suffix in ["", "-shm", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
-        try FileManager.default.removeItem(atPath: path + suffix)
+      let file = SQLiteFiles(path: path).path
+      for suffix in ["", "-shm", "-wal"] where FileManager.default.fileExists(atPath: file + suffix) {
+        try FileManager.default.removeItem(atPath: file + suffix)
+      }
+      if (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil {
+        try FileManager.default.removeItem(atPath: path)
       }
     } catch {
       throw CoherenceError(
