@@ -39,6 +39,17 @@ import Testing
     #expect(Mood?.attributeType == Mood.attributeType)
   }
 
+  @Test func `the default of each type is its zero or its empty value`() {
+    #expect(Int.attributeDefault == 0 && Int64.attributeDefault == 0)
+    #expect(Int32.attributeDefault == 0 && Int16.attributeDefault == 0)
+    #expect(Double.attributeDefault == 0 && Float.attributeDefault == 0)
+    #expect(Decimal.attributeDefault == 0 && Duration.attributeDefault == .zero)
+    #expect(!Bool.attributeDefault && String.attributeDefault.isEmpty && Data.attributeDefault.isEmpty)
+    #expect(Date.attributeDefault.timeIntervalSince1970 == 0 && Timestamp.attributeDefault.microseconds == 0)
+    #expect(UUID.attributeDefault.uuidString == "00000000-0000-0000-0000-000000000000")
+    #expect(URL.attributeDefault.absoluteString == "about:blank")
+  }
+
   private static let kept: [(AttributeType, AttributeValue, AttributeValue)] = [
     (.double, .int(1 << 53), .double(0x1p53)),
     (.double, .int(-(1 << 53)), .double(-0x1p53)), (.double, .double(-.infinity), .double(-.infinity)),

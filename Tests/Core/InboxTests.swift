@@ -94,4 +94,97 @@ import Testing
     #expect(overflow.deleted == nil)
     #expect(overflow.permanentIDs[id(-40_000)] == id(39_999))
   }
+
+  // MARK: Bounds
+
+  /// The content of a collapsed inbox; `nil` for a list of changes.
+  private func overflow(of inbox: Inbox) -> Inbox.Overflow? {
+    guard case .everything(let overflow) = inbox.removeAll() else { return nil }
+    return overflow
+  }
+
+  @Test func `a post without changes counts as one`() {
+    let inbox = Inbox()
+    for _ in 0..<Inbox.bound { _ = inbox.post(ChangeSet()) }
+    #expect(inbox.size == Inbox.bound)
+    _ = inbox.post(ChangeSet())
+    #expect(overflow(of: inbox) != nil)
+    #expect(inbox.size == 0)
+  }
+
+  @Test func `deletes are kept up to the bound, and dropped beyond it`() {
+    let inbox = Inbox()
+    var changes = ChangeSet()
+    changes.deleted = (0..<Inbox.bound).map(id)
+    _ = inbox.post(refresh(0..<1))
+    _ = inbox.post(changes)
+    _ = inbox.post(changes)
+    #expect(inbox.size == Inbox.bound)
+    #expect(overflow(of: inbox)?.deleted?.count == Inbox.bound)
+    _ = inbox.post(Inbox.Overflow(deleted: Set(changes.deleted)))
+    _ = inbox.post(Inbox.Overflow(deleted: [id(0)]))
+    #expect(inbox.size == Inbox.bound)
+    _ = inbox.post(Inbox.Overflow(deleted: [id(Inbox.bound)]))
+    #expect(inbox.size == 0)
+    let collapsed = overflow(of: inbox)
+    #expect(collapsed != nil)
+    #expect(collapsed?.deleted == nil)
+  }
+
+  @Test func `above the bound, the latest permanent identifiers replace earlier identifiers, unless a post has none`() {
+    func identifiers(_ keys: Range<Int>) -> [ManagedObjectID: ManagedObjectID] {
+      Dictionary(uniqueKeysWithValues: keys.map { (id(-$0 - 1), id($0)) })
+    }
+    var overflow = Inbox.Overflow(permanentIDs: identifiers(0..<(Inbox.bound - 1)))
+    overflow.add(Inbox.Overflow(permanentIDs: identifiers((Inbox.bound - 1)..<Inbox.bound)))
+    #expect(overflow.permanentIDs.count == Inbox.bound)
+    overflow.add(Inbox.Overflow())
+    #expect(overflow.permanentIDs.count == Inbox.bound)
+    overflow.add(Inbox.Overflow(permanentIDs: identifiers(20_000..<20_002)))
+    #expect(overflow.permanentIDs == identifiers(20_000..<20_002))
+  }
+
+  @Test func `a post without a list of deletes makes the deletes of all posts unknown`() {
+    var overflow = Inbox.Overflow(deleted: [id(1)])
+    overflow.add(Inbox.Overflow(deleted: nil))
+    #expect(overflow.deleted == nil)
+    overflow.add(Inbox.Overflow(deleted: [id(2)]))
+    #expect(overflow.deleted == nil)
+  }
+
+  @Test func `changes are unapplied until the end of their application, also in a nested one`() {
+    let inbox = Inbox()
+    var applied = 0
+    inbox.applyAll { _ in applied += 1 }
+    #expect(applied == 0)
+    #expect(!inbox.hasUnapplied)
+    _ = inbox.post(refresh(0..<1))
+    #expect(inbox.hasUnapplied)
+    inbox.applyAll { _ in
+      applied += 1
+      #expect(inbox.isEmpty)
+      #expect(inbox.hasUnapplied)
+      inbox.applyContent { content in
+        if case .nothing = content { applied += 1 }
+      }
+      #expect(inbox.hasUnapplied)
+    }
+    #expect(applied == 2)
+    #expect(!inbox.hasUnapplied)
+  }
+
+  @Test func `the content is read without being removed`() {
+    let inbox = Inbox()
+    if case .nothing = inbox.content {} else { Issue.record("An empty inbox has content.") }
+    _ = inbox.post(refresh(0..<3))
+    for _ in 0..<2 {
+      guard case .changes(let list, let count) = inbox.content else {
+        Issue.record("The inbox has lost its content.")
+        return
+      }
+      #expect(list.count == 1 && count == 3)
+    }
+    if case .nothing = inbox.removeAll() { Issue.record("The inbox has lost its content.") }
+    if case .nothing = inbox.removeAll() {} else { Issue.record("The content was removed twice.") }
+  }
 }

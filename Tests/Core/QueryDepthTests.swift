@@ -46,6 +46,41 @@ import Testing
     #expect(error?.message.contains("nested more than 200 deep") == true)
   }
 
+  @Test func `a condition and a calculation may be as deep as the limit, and no deeper`() throws {
+    func nested(_ depth: Int) -> FetchPredicate {
+      (0..<depth).reduce(isOf1990) { $1.isMultiple(of: 2) ? .and([isLive, $0]) : .or([.constant(false), $0]) }
+    }
+    func sum(_ depth: Int) -> FetchPredicate {
+      let year = FetchExpression.path(PropertyPath("year"))
+      return .comparison(
+        (0..<depth).reduce(year) { left, _ in .arithmetic(.add, left, .value(.int(1))) }, .greater, .value(.int(1)))
+    }
+    // The conditions of the innermost list are simple, so that the limit does not concern them.
+    #expect(try library.holds(nested(201), for: album) && library.holds(sum(200), for: album))
+    for predicate in [nested(202), sum(201)] {
+      let error = #expect(throws: CoherenceError.self) { try library.holds(predicate, for: album) }
+      #expect(error?.message.contains("nested more than 200 deep") == true)
+    }
+  }
+
+  @Test func `a deep calculation is refused at each place of a condition in a list`() throws {
+    let (year, one) = (FetchExpression.path(PropertyPath("year")), FetchExpression.value(.int(1)))
+    let deep = (0..<300).reduce(year) { left, _ in .arithmetic(.add, left, one) }
+    let predicates: [FetchPredicate] = [
+      .comparison(deep, .less, one), .comparison(one, .less, deep), .membership(deep, in: [.int(1)]),
+      .between(deep, one, one), .between(year, deep, one), .between(year, one, deep),
+      .comparison(.subquery(PropertyPath("tracks"), .comparison(deep, .less, one)), .less, .value(.int(9))),
+      .not(.comparison(deep, .less, one)),
+      .quantified(.any, PropertyPath("artist.albums"), .comparison(deep, .less, one)),
+    ]
+    for predicate in predicates {
+      for list in [FetchPredicate.and([isLive, predicate]), .or([isLive, predicate])] {
+        let error = #expect(throws: CoherenceError.self) { try library.holds(list, for: album) }
+        #expect(error?.message.contains("nested more than 200 deep") == true)
+      }
+    }
+  }
+
   @Test func `a condition of 20,000 levels is joined or refused on a thread of the concurrency pool`() async throws {
     let (isOf1990, isLive) = (self.isOf1990, self.isLive)
     try await Task.detached {

@@ -3,6 +3,9 @@ import Foundation
 import Testing
 
 @Suite struct QueryEvaluationTests {
+  private static let least = Int64.min
+  private static let greatest = Int64.max
+
   let library: QueryLibrary
   let album: QueryLibrary.Record
 
@@ -117,6 +120,46 @@ import Testing
     album.values[try #require(album.entity.attribute(named: "rating")).slot] = .double(.infinity)
     #expect(try holds("rating > price AND rating > %@", Decimal(5)))
     #expect(try holds("price < %@ AND price > %@ AND price > %@", Double.infinity, -1e300, 1e-300))
+  }
+
+  @Test(arguments: [
+    ("length < %@", least, least, false), ("length < %@", least + 1, least, true),
+    ("length <= %@", least, least, true), ("%@ > length", least, least, false),
+    ("length > %@", greatest, greatest, false), ("length > %@", greatest - 1, greatest, true),
+    ("length >= %@", greatest, greatest, true), ("length >= %@", greatest, greatest - 1, false),
+    ("length <= %@", greatest, greatest, true), ("%@ < length", greatest, greatest, false),
+    ("length == %@", greatest, greatest, true), ("length != %@", greatest, greatest, false),
+    ("length < %@", 5, 5, false), ("length > %@", 5, 5, false),
+  ])
+  func `integers are compared at the ends of their range`(
+    format: String, constant: Int64, length: Int64, holds: Bool
+  ) throws {
+    let track = try library.make("Track", ["title": "", "length": length])
+    #expect(try library.holds(format, constant, for: track) == holds)
+  }
+
+  @Test(arguments: [
+    ("aab", "ab", true), ("abcab", "cab", true), ("abcab", "abcab", true), ("abcab", "b", true), ("aaab", "aab", true),
+    ("abcab", "abcabc", false), ("abcab", "cb", false), ("aaa", "aab", false), ("", "a", false), ("a", "", true),
+    ("\u{E9}", "e", false),
+  ])
+  func `a text contains another one at its beginning, in its middle and at its end`(
+    text: String, part: String, isContained: Bool
+  ) throws {
+    let artist = try library.make("Artist", ["name": text])
+    #expect(try library.holds("name CONTAINS %@", part, for: artist) == isContained)
+    #expect(try library.holds("name BEGINSWITH %@", part, for: artist) == text.utf8.starts(with: part.utf8))
+    let isSuffix = text.utf8.reversed().starts(with: part.utf8.reversed())
+    #expect(try library.holds("name ENDSWITH %@", part, for: artist) == isSuffix)
+  }
+
+  @Test func `a condition two levels within another one reads the records of each level`() throws {
+    // The titles of the album and of its tracks differ.
+    let inner = "SUBQUERY($t.album.tracks, $u, $u.length > $t.length AND title == 'Blue Note').@count == 1"
+    #expect(try holds("SUBQUERY(tracks, $t, \(inner)).@count == 1"))
+    #expect(try !holds("SUBQUERY(tracks, $t, \(inner.replacing("Blue Note", with: "Opening"))).@count == 1"))
+    let names = "SUBQUERY($t.album.tracks, $u, $t.title == 'Opening' AND $u.title == 'Closing').@count == 1"
+    #expect(try holds("SUBQUERY(tracks, $t, \(names)).@count == 1"))
   }
 
   @Test func `a double equals the decimal constant of its shortest digits, and no finer one`() throws {

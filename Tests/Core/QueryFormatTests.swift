@@ -71,6 +71,7 @@ import Testing
     ("ALL a.b BETWEEN {c, 3}", "SUBQUERY(a, $x, NOT ($x.b BETWEEN {c, 3})).@count == 0"),
     ("NONE a.b > c + 1", "SUBQUERY(a, $x, $x.b > c + 1).@count == 0"),
     ("c IN a.b", "SUBQUERY(a.b, $x, $x == c).@count > 0"),
+    ("ANY a.b IN c.d", "SUBQUERY(a, $x, SUBQUERY(c.d, $x2, $x2 == $x.b).@count > 0).@count > 0"),
   ])
   func `a condition on members with values of the record is described by the number of members`(
     format: String, description: String
@@ -111,6 +112,8 @@ import Testing
     ("a.@stddev.b > 1", "@stddev"), ("a IN {b}", "constants only"), ("a BETWEEN {1}", "two bounds"),
     ("a == 99999999999999999999", "out of range"), ("a == {1}", "'{'"),
     ("ANY SELF == 1", "to-many relationship"), ("a == CAST('x', 'UUID')", "cannot be read as 'UUID'"),
+    ("a == CAST('1,50', 'Decimal')", "cannot be read as 'Decimal'"),
+    ("a == CAST('1.5 EUR', 'Decimal')", "cannot be read as 'Decimal'"),
     ("a == OBJECT('x')", "identifier as an argument"), ("a IN 3", "after IN"), ("AND", "'AND'"), ("a NOT == 1", "IN"),
     ("%z == 1", "specifier"), ("a == %@", "no argument"), ("a. == 1", "after '.'"),
   ])

@@ -52,6 +52,15 @@ import Testing
     let error = #expect(throws: CoherenceError.self) { try format(#Predicate<Track> { $0.length + 1 == 2 }) }
     #expect(error?.code == .invalidPredicate)
     #expect(error?.message.contains("Arithmetic") == true)
+    #expect(error?.message.contains("compute the value before the predicate") == true)
+  }
+
+  @Test func `an empty text and a constant are converted, and the length of a text is not`() throws {
+    #expect(try format(#Predicate<Album> { $0.title.isEmpty }) == "title == \"\"")
+    #expect(try format(Foundation.Predicate<Album>.true) == "TRUEPREDICATE")
+    let error = #expect(throws: CoherenceError.self) { try format(#Predicate<Album> { $0.title.count > 3 }) }
+    #expect(error?.code == .invalidPredicate)
+    #expect(error?.message.contains("'title'") == true && error?.message.contains("isEmpty") == true)
   }
 
   @Test func `a condition on members uses the records around the member`() throws {

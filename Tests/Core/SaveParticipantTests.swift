@@ -89,11 +89,6 @@ import Testing
     coordinator.addSaveParticipant(registrar)
     try insert("Car", "Bicycle")
     #expect(registrar.calls.load(ordering: .relaxed) == 0)
-    let vehicle = try coordinator.managedObjectModel.entity(named: "Vehicle")
-    let car = try coordinator.managedObjectModel.entity(named: "Car")
-    #expect(coordinator.observesChanges(of: vehicle) && !coordinator.observesChanges(of: car))
-    coordinator.addSaveParticipant(Registrar("Car"))
-    #expect(coordinator.observesChanges(of: vehicle) && coordinator.observesChanges(of: car))
   }
 
   @Test func `a coordinator retains a participant until the participant is removed`() throws {

@@ -45,4 +45,85 @@ import Testing
     let text = "name == 'it\\'s $FETCH_SOURCE' AND name != $FETCH_SOURCE.name"
     #expect(try found(where: text) == ["it's $FETCH_SOURCE"])
   }
+
+  /// The error of a model whose item has a fetched property with a condition; `nil` for a valid one.
+  private func fault(_ condition: String?, of destination: String = "Item") -> String? {
+    do {
+      _ = try ManagedObjectModel {
+        Entity("Base") { Attribute("code", .string) }
+        Entity("Item", parent: "Base") {
+          Attribute("name", .string)
+          CompositeAttribute("size", parts: [Attribute("width", .double)])
+          Relationship("friend", toOne: "Item", inverse: nil)
+          Relationship("others", toMany: "Item", inverse: nil)
+          FetchedProperty("found", of: destination, where: condition)
+        }
+      }
+      return nil
+    } catch {
+      return (error as? CoherenceError)?.message
+    }
+  }
+
+  @Test(arguments: [
+    "name", "code", "size.width", "friend", "friend.name", "friend.friend.code", "friend.size.width", "friend.others",
+  ])
+  func `a condition may name attributes, parts and relationships of its source, and those of its targets`(path: String)
+  {
+    let relation = path == "friend.others" ? "IN" : "=="
+    #expect(fault("name \(relation) $FETCH_SOURCE.\(path)") == nil)
+    #expect(fault("SELF IN $FETCH_SOURCE.others OR SELF == $FETCH_SOURCE") == nil)
+  }
+
+  @Test(arguments: [
+    "none", "name.x", "size", "size.none", "size.width.x", "others.name", "friend.none", "friend.others.name",
+  ])
+  func `a condition that names another property of its source is refused with the whole path`(path: String) {
+    #expect(
+      fault("name == $FETCH_SOURCE.\(path)")
+        == "The fetched property 'Item.found' names '\(path)' of its source, which 'Item' does not have.")
+  }
+
+  @Test func `other variables, unreadable conditions and unknown entities are refused`() {
+    #expect(
+      fault("name == $OTHER AND code == $ANOTHER AND name != $FETCH_SOURCE.name")
+        == "The fetched property 'Item.found' names the variable '$ANOTHER'; only '$FETCH_SOURCE' has a value. "
+        + "The fetched property 'Item.found' names the variable '$OTHER'; only '$FETCH_SOURCE' has a value.")
+    #expect(
+      fault("name ==")?.hasPrefix("The fetched property 'Item.found' has a condition that cannot be read") == true)
+    #expect(
+      fault(nil, of: "None") == "The fetched property 'Item.found' is of 'None', which the model does not have.")
+    #expect(fault(nil) == nil)
+  }
+
+  @Test func `a fetched property keeps its parts, and a new condition replaces the former one`() throws {
+    var property = FetchedProperty(
+      "found", of: "Item", where: "name == $OTHER", sortedBy: [SortKey("name")], limit: 3, includesSubentities: false,
+      userInfo: ["k": "v"])
+    #expect(property.sortKeys == [SortKey("name")] && property.fetchLimit == 3 && !property.includesSubentities)
+    #expect(property.userInfo == ["k": "v"] && FetchedProperty("found", of: "Item").includesSubentities)
+    property.predicate = "name == 'b'"
+    let model = try ManagedObjectModel {
+      Entity("Item") {
+        Attribute("name", .string)
+        property
+        FetchedProperty("all", of: "Item")
+      }
+    }
+    let entity = try model.entity(named: "Item")
+    #expect(entity.fetchedProperties.map(\.name) == ["all", "found"])
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      let items = try ["a", "b"].map { name in
+        let item = try context.insertNewObject(forEntityName: "Item")
+        try item.setValue(name, for: "name")
+        return item
+      }
+      #expect(try items[0].fetchedObjects(for: "found") == [items[1]])
+      let error = #expect(throws: CoherenceError.self) { try items[0].fetchedObjects(for: "none") }
+      #expect(error?.message == "'Item' has no fetched property 'none'; it has: all, found.")
+    }
+  }
 }

@@ -22,7 +22,7 @@ private class Piece: ManagedObject {
   }
   var parts: ToMany<Piece> { self[Self.partsKey] }
 
-  required init(_ birth: ObjectBirth) {
+  required init(_ birth: borrowing ObjectBirth) {
     counter = Self.counter
     super.init(birth)
     counter?.add(1)

@@ -1,5 +1,7 @@
 import CoherenceCore
 import CoherenceStrategies
+import Observation
+import Synchronization
 import Testing
 import TestSupport
 
@@ -61,6 +63,21 @@ struct LiveObjectTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a record that enters a result has the values of later saves in its object`(backend: Backend) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try saveTrack(stack)
+    stack.view.reset()
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "genre == 'x'"))
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: stack.view)
+    try controller.performFetch()
+    try stack.write { try $0.objects(for: [id]).first?.setValue("x", for: "genre") }
+    // The request does not read the property.
+    try stack.write { try $0.objects(for: [id]).first?.setValue(9, for: "plays") }
+    let track = try #require(controller.fetchedObjects.first)
+    #expect(try track.value(for: "plays") == .int(9))
+  }
+
+  @Test(arguments: Backend.available)
   func `a result that follows other processes shows their values in objects in use`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     let id = try saveTrack(stack)
@@ -77,6 +94,49 @@ struct LiveObjectTests {
     #expect(title == .string("b"))
     #expect(try track.value(for: "title") == .string("b"))
     withExtendedLifetime(container) {}
+  }
+
+  @Test(arguments: LiveStrategy.allCases.filter { $0 != .directIndependent }, Backend.available)
+  func `batch requests that insert and delete members update the listed owner, also as an observed object`(
+    strategy: LiveStrategy, backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(strategy, on: backend)
+    let id = try stack.write { context -> ManagedObjectID in
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      try artist.setValue("a", for: "name")
+      try artist.setValue(1, for: "rating")
+      try context.obtainPermanentIDs(for: [artist])
+      return artist.objectID
+    }
+    let controller = FetchedResultsController(
+      fetchRequest: FetchRequest<ManagedObject>(entityName: "Artist").sort("name"), managedObjectContext: stack.view)
+    let log = UpdateLog()
+    controller.delegate = log
+    try controller.performFetch()
+    let artist = try stack.view.observed(try #require(controller.fetchedObjects.first))
+    for count in [1, 0] {
+      let flag = Flag()
+      withObservationTracking {
+        _ = artist.trackCountForTests
+      } onChange: {
+        flag.set()
+      }
+      log.updated = []
+      try stack.write { context in
+        if count == 1 {
+          let row: [String: AttributeValue] = [
+            "title": .string("t"), "length": .int(1), "plays": .int(0), "artist": .reference(id),
+          ]
+          try context.execute(BatchInsertRequest(entityName: "Track", rows: [row]))
+        } else {
+          try context.execute(BatchDeleteRequest(entityName: "Track"))
+        }
+      }
+      stack.view.performAndWait {}
+      #expect(log.updated == [id])
+      #expect(flag.isSet)
+      #expect(artist.trackCountForTests == count)
+    }
   }
 
   /// The ways to ask a context for the present state of its stores.
@@ -143,6 +203,25 @@ struct LiveObjectTests {
   }
 }
 
+/// Collects the updated records of a controller.
+private final class UpdateLog: FetchedResultsControllerDelegate {
+  var updated: Set<ManagedObjectID> = []
+
+  func controller(
+    _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
+  ) {
+    for case .update(let id, _, _) in changes.changes { updated.insert(id) }
+  }
+}
+
+/// A flag that a reader's notification sets.
+private final class Flag: Sendable {
+  private let state = Atomic<Bool>(false)
+  var isSet: Bool { state.load(ordering: .acquiring) }
+  func set() { state.store(true, ordering: .releasing) }
+}
+
 extension ManagedObject {
+  fileprivate var trackCountForTests: Int { (try? objects(for: "tracks").count) ?? -1 }
   fileprivate var titleForTests: String { (try? value(for: "title", as: String.self)) ?? "" }
 }

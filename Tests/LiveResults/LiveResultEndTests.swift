@@ -252,6 +252,17 @@ struct EverythingIsToldTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a temporary identifier in a notification leads to its record after the save`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    var told = stack.view.objectsDidChange.makeAsyncIterator()
+    try stack.view.performAndWait { _ = try LiveLibrary.track("a", in: stack.view) }
+    let ids = try #require(await told.next()?.inserted)
+    try stack.view.save()
+    #expect(ids.count == 1 && ids.allSatisfy(\.isTemporaryID))
+    #expect(try stack.view.objects(for: ids).count == 1)
+  }
+
+  @Test(arguments: Backend.available)
   func `a rollback names inserted objects as deleted, and changed ones as refreshed`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     let id = try #require(try stack.add("a")["a"])

@@ -95,6 +95,32 @@ struct LiveResultTurnTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a controller that the delegate of another one fetches again receives no change that its result has`(
+    backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let request = LiveLibrary.tracks.sort("title")
+    let (first, second) = (
+      Controller(fetchRequest: request, managedObjectContext: stack.view),
+      Controller(fetchRequest: request, managedObjectContext: stack.view)
+    )
+    let (writer, collector) = (Writing { try second.performFetch() }, ChangeCollector())
+    try first.performFetch()
+    try second.performFetch()
+    first.delegate = writer
+    second.delegate = collector
+    try stack.add("a")
+    stack.view.performAndWait {}
+    #expect(second.fetchedObjects.count == 1)
+    #expect(collector.changes.isEmpty)
+    let id = try #require(try stack.add("b")["b"])
+    stack.view.performAndWait {}
+    #expect(collector.changes == [.insert(id, at: 1)])
+    #expect(collector.titles == ["a", "b"])
+    withExtendedLifetime((first, writer)) {}
+  }
+
+  @Test(arguments: Backend.available)
   func `an inserted object enters a result with the values that the same turn assigns`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     let watcher = Titles()
@@ -150,6 +176,22 @@ struct LiveResultTurnTests {
     counter.updated = []
     stack.view.rollback()
     #expect(counter.updated.count == count)
+  }
+
+  @Test func `a save of more records than a context lists keeps the records in their places`() throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let count = 5_100
+    try stack.view.performAndWait {
+      for number in 0..<count { try LiveLibrary.track("t", length: number, in: stack.view) }
+    }
+    let counter = UpdateCounter()
+    let controller = Controller(fetchRequest: LiveLibrary.tracks.sort("length"), managedObjectContext: stack.view)
+    controller.delegate = counter
+    try controller.performFetch()
+    try stack.view.performAndWait { try stack.view.save() }
+    stack.view.performAndWait {}
+    #expect(counter.renamedCount == count && counter.updated.count == count)
+    #expect(controller.snapshot?.count == count)
   }
 
   @Test(arguments: Backend.availableSQL)
@@ -208,14 +250,16 @@ private final class Writing: FetchedResultsControllerDelegate {
   }
 }
 
-/// Collects the updated records.
+/// Collects the updated records, and counts the records with new identifiers.
 private final class UpdateCounter: FetchedResultsControllerDelegate {
   var updated: Set<ManagedObjectID> = []
+  private(set) var renamedCount = 0
 
   func controller(
     _ controller: FetchedResultsController<ManagedObject>, didChange changes: ResultChanges<ManagedObject>
   ) {
     for case .update(let id, _, _) in changes.changes { updated.insert(id) }
+    renamedCount += changes.renamed.count
   }
 }
 

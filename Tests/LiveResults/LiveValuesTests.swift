@@ -81,6 +81,18 @@ struct LiveValuesTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the temporary identifiers of a state lead to their records after the save`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    var values = try stack.view.values(of: LiveLibrary.tracks).makeAsyncIterator()
+    #expect(try await values.next()?.isEmpty == true)
+    try stack.view.performAndWait { _ = try LiveLibrary.track("a", in: stack.view) }
+    let list = try #require(try await values.next())
+    try stack.view.save()
+    #expect(list.allSatisfy { $0.isTemporaryID })
+    #expect(try list.objects(in: stack.view).map { try $0.value(for: "title") } == [.string("a")])
+  }
+
+  @Test(arguments: Backend.available)
   func `an unrelated save evaluates no record, and a related one evaluates the changed records`(
     backend: Backend
   ) async throws {

@@ -183,6 +183,76 @@ struct ObservedObjectTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a rollback of the delete notifies the readers of isDeleted, and the object is followed again`(
+    backend: Backend
+  ) throws {
+    let stack = try Stack(backend)
+    let object = try stack.savedTrack("a")
+    let track = try stack.view.observed(object)
+    stack.view.performAndWait { stack.view.delete(object) }
+    #expect(track.isDeleted)
+    let (deletion, title) = (Reader(), Reader())
+    deletion.follow { _ = track.isDeleted }
+    stack.view.performAndWait { stack.view.rollback() }
+    #expect(deletion.notifications == 1)
+    #expect(!track.isDeleted && track.title == "a")
+    title.follow { _ = track.title }
+    try stack.write { try $0.fetch(Track.all).first?.title = "b" }
+    stack.view.performAndWait {}
+    #expect(title.notifications == 1 && track.title == "b")
+  }
+
+  @Test func `the observation of a deleted object shows the deletion at once`() throws {
+    let stack = try Stack(.inMemory)
+    let object = try stack.savedTrack("a")
+    let isDeleted = try stack.view.performAndWait {
+      stack.view.delete(object)
+      return try stack.view.observed(object).isDeleted
+    }
+    #expect(isDeleted)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an observed object follows its record after a reset of the context`(backend: Backend) throws {
+    let stack = try Stack(backend)
+    let former = try stack.savedTrack("a")
+    let track = try stack.view.observed(former)
+    let title = Reader()
+    title.follow { _ = track.title }
+    stack.view.performAndWait { stack.view.reset() }
+    #expect(track.title == "a" && track.object !== former)
+    try stack.write { try $0.fetch(Track.all).first?.title = "b" }
+    stack.view.performAndWait {}
+    #expect(title.notifications == 1 && track.title == "b")
+    track.title = "c"
+    try stack.view.save()
+    #expect(try stack.view.fetch(Track.titled("c")).count == 1)
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `an object observed before its first save is followed after a reset, at no cost for other records`(
+    backend: Backend, resetsInBlock: Bool
+  ) throws {
+    let stack = try Stack(backend)
+    let view = stack.view
+    let object = try Track(context: view)
+    object.title = "a"
+    let track = try view.observed(object)
+    try view.performAndWait {
+      try view.save()
+      if resetsInBlock { view.reset() }
+    }
+    view.performAndWait { view.reset() }
+    #expect(!track.isDeleted && track.title == "a")
+    let before = view.performAndWait { view.liveWork.evaluatedRows }
+    try stack.write { try Track(context: $0).title = "other" }
+    #expect(view.performAndWait { view.liveWork.evaluatedRows } == before)
+    try stack.write { try $0.fetch(Track.titled("a")).first?.title = "b" }
+    view.performAndWait {}
+    #expect(track.title == "b")
+  }
+
+  @Test(arguments: Backend.available)
   func `a new member notifies the readers of a to-many relationship`(backend: Backend) throws {
     let stack = try Stack(backend)
     let track = try stack.view.observed(stack.savedTrack("a"))

@@ -134,6 +134,27 @@ import Testing
     #expect(try stack.storedGraph() == full)
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `a repeated insert has the same changed values as before`(_ backend: Backend, isSaved: Bool) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let tag = try stack.change { context in try UndoLibrary.insert("Tag", 1, title: "blues", in: context) }
+    let changedValues = stack.change { _ in tag.changedValues() }
+    #expect(changedValues == ["key": .int(1), "title": .string("blues")])
+    if isSaved {
+      try stack.save()
+      stack.change { $0.delete(tag) }
+      try stack.save()
+      try stack.undo()
+    } else {
+      try stack.undo()
+      try stack.redo()
+    }
+    stack.change { _ in
+      #expect(tag.isInserted && tag.hasPersistentChangedValues)
+      #expect(tag.changedValues() == changedValues)
+    }
+  }
+
   @Test(arguments: Backend.available)
   func `an undo of a saved edit keeps the edits of others in other properties`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)

@@ -98,6 +98,128 @@ import Testing
     #expect(try stack.storedGraph().lines == ["Artist 1 '' albums: []", "Picture 3 ''", "Picture 4 ''"])
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `an undo takes a record from the list of the owner that another writer has given it`(
+    _ backend: Backend, isOrdered: Bool
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let (owner, member, name) = isOrdered ? ("Album", "Track", "album") : ("Artist", "Album", "artist")
+    try stack.change { context in
+      for key in [1, 2, 3] { try UndoLibrary.insert(owner, key, in: context) }
+      try UndoLibrary.insert(member, 4, in: context)
+    }
+    func give(to key: Int, in context: ManagedObjectContext) throws {
+      try context.performAndWait {
+        let target = try UndoLibrary.object(owner, key, in: context)
+        try #require(try UndoLibrary.object(member, 4, in: context)).setObject(target, for: name)
+        try context.save()
+      }
+    }
+    try give(to: 1, in: stack.context)
+    let former = try stack.graph()
+    try give(to: 2, in: stack.context)
+    try give(to: 3, in: stack.container.newBackgroundContext())
+    stack.change { $0.refreshAll() }
+    let present = try stack.graph()
+    try stack.undo()
+    #expect(try stack.graph() == former)
+    try stack.save()
+    #expect(try stack.graph() == former)
+    #expect(try stack.storedGraph() == former)
+    #expect(present != former)
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `an undo gives no record a member that another writer has deleted`(_ backend: Backend, isSaved: Bool) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let track = try stack.change { context in
+      let tags = try [2, 3].map { try UndoLibrary.insert("Tag", $0, in: context) }
+      let track = try UndoLibrary.insert("Track", 1, in: context)
+      try track.setObjects(tags, for: "tags")
+      try tags[1].setObjects([tags[0]], for: "related")
+      return track
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in
+      try track.setObjects([], for: "tags")
+      try UndoLibrary.object("Tag", 3, in: context)?.setObjects([], for: "related")
+      if isSaved { try context.save() }
+    }
+    try Self.delete("Tag", 2, in: other)
+    // The undo and the save are one unit of work, in which no later read finds that the record is missing.
+    try stack.change { context in
+      try context.undoHistory?.undo()
+      try context.save()
+    }
+    #expect(try stack.storedGraph().lines == ["Tag 3 '' related: [] tracks: [1]", "Track 1 '' tags: [3]"])
+    #expect(try stack.graph() == stack.storedGraph())
+  }
+
+  @Test(arguments: Backend.available)
+  func `an undo clears a reference to an edited record that another writer has deleted`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let album = try stack.change { context in
+      let album = try UndoLibrary.insert("Album", 2, in: context)
+      try album.setObject(try UndoLibrary.insert("Artist", 1, in: context), for: "artist")
+      return album
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { _ in try album.setObject(nil, for: "artist") }
+    try Self.delete("Artist", 1, in: other)
+    try stack.change { context in
+      try context.undoHistory?.undo()
+      try context.save()
+    }
+    #expect(try stack.storedGraph().lines == ["Album 2 '' tracks: []"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the undo of a delete does not bring back a record that another writer has deleted too`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let track = try stack.change { context in
+      let track = try UndoLibrary.insert("Track", 1, in: context)
+      try track.setObjects([try UndoLibrary.insert("Tag", 2, in: context)], for: "tags")
+      return track
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    stack.change { $0.delete(track) }
+    try Self.delete("Track", 1, in: other)
+    try stack.undo()
+    try stack.save()
+    #expect(try stack.graph().lines == ["Tag 2 '' related: [] tracks: []"])
+    #expect(try stack.storedGraph() == stack.graph())
+  }
+
+  @Test(arguments: Backend.available)
+  func `an undo that skips every record leaves no change to redo`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let tag = try stack.change { context in try UndoLibrary.insert("Tag", 1, in: context) }
+    try stack.save()
+    try stack.change { _ in try tag.setValue("renamed", for: "title") }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try Self.delete("Tag", 1, in: other)
+    try stack.undo()
+    stack.change { context in #expect(context.undoHistory?.canRedo == false) }
+  }
+
+  /// Deletes a record and saves.
+  private static func delete(_ entity: String, _ key: Int, in context: ManagedObjectContext) throws {
+    try context.performAndWait {
+      context.delete(try #require(try UndoLibrary.object(entity, key, in: context)))
+      try context.save()
+    }
+  }
+
   /// Makes a picture the portrait of an artist.
   private static func setPortrait(
     _ pictureKey: Int = 3, ofArtist key: Int, in context: ManagedObjectContext

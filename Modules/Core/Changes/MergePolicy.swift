@@ -25,6 +25,10 @@
 /// ``ManagedObjectContext/object(with:)`` then returns the stored record's object for the former identifier too. An
 /// undo does not delete the stored record.
 ///
+/// A ``WeakReference`` to the inserted record, which has obtained its identifier before the save, leads to the stored
+/// record too if the same save writes the reference into the same store. A weak reference in another store, or of
+/// another save, keeps the unused identifier and dangles.
+///
 /// The policy decides about each attribute and to-one relationship between the stored value and the value of the
 /// inserted record:
 ///
@@ -66,7 +70,8 @@
 /// partner that the record keeps leads to it again. If the policy decides about both records of a pair, the record whose
 /// reference the saver has changed goes first. A record that the save restores has no partner if the former partner has
 /// another one since. A save throws ``ErrorCode/versionConflict`` if a record needs the reference that it would
-/// lose.
+/// lose. After the save, the unchanged objects of the saving context show the partners that the store has of these
+/// records.
 public struct MergePolicy: Sendable {
   indirect enum Kind: Sendable {
     case error, storeTrumps, objectTrumps, overwrite, rollback

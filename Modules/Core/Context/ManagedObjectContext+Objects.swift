@@ -236,9 +236,10 @@ extension ManagedObjectContext {
     storage.registry.objects(
       for: rows, into: &objects,
       make: { row, index in
-        row.entity.objectClass.init(
+        let entity = row.unmanagedEntity
+        return entity._withUnsafeGuaranteedRef(\.objectClass).init(
           ObjectBirth(
-            entity: row.entity, id: row.id, storage: storage, row: asFaults ? nil : row, group: number,
+            entity: entity, id: row.id, storage: storage, row: asFaults ? nil : row, group: number,
             index: UInt32(truncatingIfNeeded: index + offset)))
       },
       found: { object, row, index in

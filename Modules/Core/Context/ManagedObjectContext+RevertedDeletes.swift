@@ -9,7 +9,7 @@ extension ManagedObjectContext {
     guard let record = object.pending, record.kind == .deleted else { return }
     storage.pendingDeletes.remove(object)
     storage.pendingRecordDeletes.removeAll { $0 === record }
-    if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
+    if storage.recordsUndo { storage.undo?.recordRevert(ofDeleting: object) }
     storage.unmarkDeleted(record, as: record.base == nil ? .inserted : .updated)
     storage.noteChange(record)
     try reconnect(object)

@@ -47,6 +47,9 @@ open class ManagedObjectContext: @unchecked Sendable {
   package final var activityObserver: (any ContextActivityObserver)?
   /// The live results of the context; `nil` for none.
   final var turnObserver: (any TurnObserver)?
+  /// The stores to which fetches, batch updates and batch deletes of the context are limited; `nil` for all stores. A failure of
+  /// another store does not fail the context. Set before the context's first use.
+  package final var storeIdentifiers: Set<StoreIdentifier>?
   /// Whether the coordinator's fetch observers are called. Set before the context's first use.
   package final var reportsFetches = true
 
@@ -137,6 +140,7 @@ open class ManagedObjectContext: @unchecked Sendable {
         settings.lastClass = nil
         return exchange(&settings.coordinator, with: newValue)
       }
+      lease.saves = newValue?.saves
       withExtendedLifetime(former) {}
     }
   }
@@ -147,6 +151,7 @@ open class ManagedObjectContext: @unchecked Sendable {
     get { settings.withLock { $0.parent } }
     set {
       let former = settings.withLock { exchange(&$0.parent, with: newValue) }
+      lease.saves = persistentStoreCoordinator?.saves
       withExtendedLifetime(former) {}
       guard let handle = storage.handle else { return }
       newValue?.settings.withLock { settings in
@@ -204,6 +209,10 @@ open class ManagedObjectContext: @unchecked Sendable {
       settings.followers.append(handle)
     }
   }
+
+  /// Makes the context one that follows other contexts, before the context to follow is made. Its saves merge edits of
+  /// different properties from now on.
+  package final func followLaterContexts() { settings.withLock { $0.followsAnother = true } }
 
   /// Whether the context refreshes its objects from saves of other contexts, below its own edits: a main-queue context
   /// with a parent, or a follower.

@@ -58,6 +58,17 @@ struct ReadLease {
   /// keeps a snapshot.
   var isPinned: Bool { pins > 0 && (!readers.isEmpty || pin != nil) }
 
+  /// The count of the coordinator's saves; `nil` for an unknown coordinator. Set before the first reader is made.
+  var saves: SaveCount?
+  /// The value of ``saves`` when the first of the readers was made.
+  private var earlierSaves: Int?
+  /// Whether the readers may see a state before a finished save of the coordinator.
+  var precedesSave: Bool {
+    guard !readers.isEmpty else { return false }
+    guard let saves, let earlierSaves else { return true }
+    return saves.value != earlierSaves
+  }
+
   /// The number of readers. For tests.
   var readerCount: Int { readers.count }
 
@@ -103,7 +114,10 @@ struct ReadLease {
       offers.remove(at: offerIndex).reader.finish()
     }
     let cacheStep = RowCache.stepCount
+    // Read before the reader is made: a save between the two counts as unseen.
+    let saveCount = saves?.value
     let reader = try store.makeReader()
+    if readers.isEmpty { earlierSaves = saveCount }
     let yielding = reader as? any YieldingReader
     let hold = StateHold(isLasting: isLasting)
     if operations > 0 { hold.take() }
@@ -134,7 +148,7 @@ struct ReadLease {
     guard pins == 0, !isLasting else { return }
     let count = readers.count
     readers.removeAll { entry in
-      guard (entry.yielding as? any StateLosingReader)?.hasLostState == true else { return false }
+      guard (entry.reader as? any StateLosingReader)?.hasLostState == true else { return false }
       entry.reader.finish()
       return true
     }

@@ -7,8 +7,8 @@ struct CheckedRequest: Sendable {
   let isRange: Bool
   let hasSections: Bool
   let interest: ResultInterest
-  /// Whether the predicate contains identifiers of unsaved records.
-  let namesTemporaryIDs: Bool
+  /// The identifiers in the predicate.
+  let namedIDs: Set<ManagedObjectID>
 
   /// Checks a request.
   ///
@@ -30,12 +30,12 @@ struct CheckedRequest: Sendable {
       }
     }
     // The replacement visits every identifier of the predicate; its result is not needed.
-    var hasTemporaryIDs = false
+    var namedIDs: Set<ManagedObjectID> = []
     _ = predicate?.predicate.replacingReferences { id in
-      if id.isTemporaryID { hasTemporaryIDs = true }
+      namedIDs.insert(id)
       return id
     }
-    namesTemporaryIDs = hasTemporaryIDs
+    self.namedIDs = namedIDs
     hasSections = sectionKeyPath != nil
     range = FetchRange(offset: request.fetchOffset, limit: request.fetchLimit)
     isRange = request.fetchOffset > 0 || request.fetchLimit != nil
@@ -59,7 +59,7 @@ struct CheckedRequest: Sendable {
 extension FetchPredicate {
   /// The only possible result of a predicate that compares the record itself with a saved identifier; `nil` for other
   /// predicates.
-  fileprivate var savedRecord: ManagedObjectID? {
+  var savedRecord: ManagedObjectID? {
     guard case .comparison(.path(let path), .equal, .value(.reference(let id)), _) = self, path == .own,
       !id.isTemporaryID
     else { return nil }

@@ -43,6 +43,10 @@ final class ContextLiveResults: TurnObserver {
     let result = LiveResult(request, for: sink)
     results.append(result)
     shareInterests()
+    inbox.markUncertain()
+    // The run reads the state of the unit of work. A save after that state has not been posted, unless it concerns an
+    // earlier result. A pinned snapshot has the requests run again when it moves.
+    if context.lease.pin == nil, context.lease.precedesSave { inbox.runAgain() }
     do {
       try result.run(in: context, &work)
     } catch {
@@ -58,7 +62,8 @@ final class ContextLiveResults: TurnObserver {
 
   /// Removes results. A context without results receives no changes of the stores.
   private func remove(in context: ManagedObjectContext, _ isRemoved: (LiveResult) -> Bool) {
-    results.removeAll(where: isRemoved)
+    for result in results where isRemoved(result) { result.end() }
+    results.removeAll(where: \.isEnded)
     shareInterests()
     guard results.isEmpty else { return }
     context.persistentStoreCoordinator?.storeEventHub.remove(inbox)
@@ -115,15 +120,18 @@ final class ContextLiveResults: TurnObserver {
 
   private func process(_ taken: LiveInbox.Content, of context: ManagedObjectContext) {
     var content = taken
-    content.isUncertain = !signalTasks.isEmpty
+    if !signalTasks.isEmpty { content.isUncertain = true }
     try? context.applyReadableDeleteRules()
-    for result in results {
+    // A receiver of a delivery may end other results, or run their requests again.
+    for result in results where !result.isEnded {
+      let only = result.interest.only
       do {
         if result.reads(anyOf: content.detached) {
           throw CoherenceError(
             .storeDetached, "A store of a live result was detached; attach the store and ask for the result again.")
         }
         try context.inOneState { try result.process(content, in: context, &work) }
+        if result.interest.only != only { shareInterests() }
         // A receiver of the delivery may make the objects of the records, which the context then shows already.
         noteEntered(result, in: context)
         result.publish(in: context)

@@ -5,6 +5,8 @@ struct DueRecords {
   var states: [ManagedObjectID: KnownState] = [:]
   /// The records with changes of properties that neither the predicate nor the order reads.
   var refreshed: [ManagedObjectID] = []
+  /// Whether every listed record may have such changes.
+  var refreshesAll = false
   /// The changed records at the ends of paths, by the index of the path.
   var targets: [Int: Set<ManagedObjectID>] = [:]
   /// Whether the request must be run again, because the affected records are unknown.

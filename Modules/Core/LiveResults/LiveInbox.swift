@@ -18,7 +18,8 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     private(set) var hasLostTouched = false
     /// Whether a result waits for a turn outside of a cancelled task.
     fileprivate(set) var isPostponed = false
-    /// Whether posted rows may be out of date, because the results follow other processes, which post no rows.
+    /// Whether posted rows may be out of date: the results follow other processes, which post no rows, or a result has
+    /// begun after the posts.
     var isUncertain = false
     /// The detached stores. Retained, because another store must not get the address of one of them.
     var detached: [any AnyObject & Sendable] = []
@@ -38,6 +39,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       hasLostTouched = hasLostTouched || earlier.hasLostTouched
       isPostponed = isPostponed || earlier.isPostponed
       isFromStores = isFromStores || earlier.isFromStores
+      isUncertain = isUncertain || earlier.isUncertain
       detached = earlier.detached + detached
       count += earlier.count
     }
@@ -107,6 +109,15 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       content.isEverything = true
       content.isFromStores = true
       return true
+    }
+  }
+
+  /// Has the rows of the posted changes read again. A result that begins reads later states of their records, and the
+  /// changes to these states may not have been posted, because they concern no earlier result.
+  func markUncertain() {
+    state.withLock { state in
+      if !state.content.changes.isEmpty { state.content.isUncertain = true }
+      if !state.waiting.changes.isEmpty { state.waiting.isUncertain = true }
     }
   }
 
@@ -208,7 +219,7 @@ struct ResultInterest: Sendable {
   let includesSubentities: Bool
   let dependencies: ResultDependencies
   /// The only record that the request may find; `nil` for any record.
-  let only: ManagedObjectID?
+  var only: ManagedObjectID?
   /// The roots of all hierarchies whose changes may concern the result.
   private let roots: Set<ObjectIdentifier>
 
@@ -249,6 +260,7 @@ struct ResultInterest: Sendable {
     guard !changes.roots.isDisjoint(with: roots) else { return false }
     return changes.records.contains { mayFetch($0) || dependencies.concern($0) }
       || changes.renamed.keys.contains { $0.entity.root === root }
+      || changes.relinkedByBatch.contains { $0.entity.root === root }
       || changes.relinked.contains { $0.key.entity.root === root || !$0.value.isDisjoint(with: dependencies.links) }
   }
 }

@@ -13,7 +13,8 @@ extension LiveResult {
   ) {
     for record in changes.records {
       if interest.mayFetch(record) {
-        if record.kind == .updated, !interest.dependencies.own.mayBeChanged(by: record),
+        // A record that an earlier change concerns is evaluated with its last row, of which an object may be made.
+        if record.kind == .updated, due.states[record.id] == nil, !interest.dependencies.own.mayBeChanged(by: record),
           !showsFormerRow(of: record, in: context)
         {
           due.refreshed.append(record.id)
@@ -22,6 +23,9 @@ extension LiveResult {
         }
       }
       collect(related: record, &due)
+    }
+    if changes.relinkedByBatch.contains(where: { $0.entity.root === interest.root }) {
+      due.refreshesAll = true
     }
     for (owner, relationships) in changes.relinked {
       if entriesByID[owner] != nil { due.refreshed.append(owner) }

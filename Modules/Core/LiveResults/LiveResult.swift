@@ -4,14 +4,17 @@
 /// again; see ``ResultDependencies`` for changes of related records. Used inside the context.
 final class LiveResult {
   /// The request without its range.
-  let request: FetchRequest<ManagedObject>
+  private(set) var request: FetchRequest<ManagedObject>
   private let range: FetchRange
   private let isRange: Bool
   private let hasSections: Bool
-  let interest: ResultInterest
-  /// Whether the predicate contains identifiers of unsaved records.
-  private let namesTemporaryIDs: Bool
+  private(set) var interest: ResultInterest
+  /// The identifiers in the predicate, and those of unsaved records among them.
+  private var namedIDs: Set<ManagedObjectID>
+  private var namedTemporaryIDs: Set<ManagedObjectID>
   private(set) weak var sink: (any ResultSink)?
+  /// Whether the sink receives no further delivery.
+  private(set) var isEnded = false
 
   private(set) var plan: FetchPlan?
   private var order = ResultOrder(keys: nil)
@@ -42,9 +45,13 @@ final class LiveResult {
     isRange = checked.isRange
     hasSections = checked.hasSections
     interest = checked.interest
-    namesTemporaryIDs = checked.namesTemporaryIDs
+    namedIDs = checked.namedIDs
+    namedTemporaryIDs = checked.namedIDs.filter(\.isTemporaryID)
     self.sink = sink
   }
+
+  /// Has the sink receive no further delivery.
+  func end() { isEnded = true }
 
   /// Whether the request reads from one of some stores.
   func reads(anyOf stores: [any AnyObject & Sendable]) -> Bool {
@@ -73,7 +80,17 @@ final class LiveResult {
       return
     }
     defer { (touched, renamed) = (TouchedEntries(), [:]) }
+    exposeTemporaryIDs(of: state, in: context)
     sink?.receive(ResultDelivery(state: state, touched: touched, renamed: renamed), in: context)
+  }
+
+  /// Records that the user of the sink knows the temporary identifiers of a state, so that they lead to their records
+  /// after a save too.
+  private func exposeTemporaryIDs(of state: ResultState, in context: ManagedObjectContext) {
+    guard request.includesPendingChanges, UnsavedHierarchies(in: context).contains(interest.root) else { return }
+    // The touched entries leave out the records that come into a range by the delete of another record.
+    let entries = isRange ? state.visibleEntries : touched.pairs.compactMap { $0.new }
+    for entry in entries where entry.id.isTemporaryID { context.exposeTemporaryID(entry.id) }
   }
 
   // MARK: Running the request
@@ -141,7 +158,7 @@ final class LiveResult {
     _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?, _ afterChanges: Bool
   ) throws -> [ResultEntry] {
     for key in request.sortKeys {
-      try source.preload(try ResolvedPath(key.path, from: interest.entity).steps, of: records)
+      try source.preload(try ResolvedPath(key.path, from: interest.entity), of: records)
     }
     return try records.map { record in
       let values = try order.keys?.sortValues(of: record, in: source) ?? []
@@ -192,7 +209,9 @@ final class LiveResult {
     var due = DueRecords(unsaved: request.includesPendingChanges ? UnsavedHierarchies(in: context) : .init())
     let names = content.changes.map(\.renamed) + content.touched.map(\.renamed)
     for name in names { rename(name, &due) }
-    if wasBehind || content.isEverything || namesTemporaryIDs && names.contains(where: { !$0.isEmpty }) {
+    if content.isEverything { noteRenamed(in: context) }
+    let isRenamed = try renewNamedIDs(names, content, in: context)
+    if wasBehind || content.isEverything || isRenamed {
       let known: Set<ManagedObjectID>? = wasBehind || content.hasLostTouched ? nil : changed
       return try run(in: context, &work, changed: known, afterChanges: true)
     }
@@ -203,7 +222,8 @@ final class LiveResult {
     try lookUp(&due, in: context)
     guard !due.runsAgain else { return try run(in: context, &work, changed: changed, afterChanges: true) }
     try evaluate(due, in: context, &work)
-    for id in due.refreshed where due.states[id] == nil { renewRevision(id) }
+    let refreshed = due.refreshesAll ? Array(entriesByID.keys) : due.refreshed
+    for id in refreshed where due.states[id] == nil { renewRevision(id) }
     try adjustSpareEntries(in: context, &work)
   }
 
@@ -214,6 +234,40 @@ final class LiveResult {
       due.states[former] = .gone
       if due.states[id] == nil { due.states[id] = .unread }
     }
+  }
+
+  /// Finds the new identifiers of listed unsaved records, which the inbox may have dropped.
+  private func noteRenamed(in context: ManagedObjectContext) {
+    for id in entriesByID.keys where id.isTemporaryID {
+      let current = context.current(id)
+      if current != id { renamed[id] = current }
+    }
+  }
+
+  /// Replaces former identifiers in the predicate by the present ones. The request must not depend on the context's
+  /// memory of former identifiers, which ends with a reset.
+  ///
+  /// - Returns: Whether the predicate has changed.
+  private func renewNamedIDs(
+    _ names: [[ManagedObjectID: ManagedObjectID]], _ content: LiveInbox.Content, in context: ManagedObjectContext
+  ) throws -> Bool {
+    guard !namedIDs.isEmpty else { return false }
+    let renamedIDs = names.flatMap { name in name.keys.filter { namedIDs.contains($0) } }
+    let candidates = content.isEverything ? namedIDs : namedTemporaryIDs.union(renamedIDs)
+    var present: [ManagedObjectID: ManagedObjectID] = [:]
+    for id in candidates {
+      var current = context.current(id)
+      // A reset in the block of the save has dropped the former identifiers. Without unsaved records, nothing in the
+      // context refers to them.
+      if current == id, context.storage.recordCount == 0 { current = names.compactMap { $0[id] }.last ?? id }
+      if current != id { present[id] = current }
+    }
+    guard !present.isEmpty else { return false }
+    request.predicate = try request.predicate?.flattened().replacingReferences { present[$0] ?? $0 }
+    namedIDs = Set(namedIDs.map { present[$0] ?? $0 })
+    namedTemporaryIDs = namedIDs.filter(\.isTemporaryID)
+    interest.only = request.predicate?.savedRecord
+    return true
   }
 
   // MARK: Evaluating

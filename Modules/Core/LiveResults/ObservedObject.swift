@@ -19,8 +19,10 @@ public import Observation
 /// and other changes cost nothing.
 @dynamicMemberLookup
 public final class ObservedObject<Object: ManagedObject>: Observable {
-  /// The object itself. Reads of its own properties are not tracked.
-  public let object: Object
+  /// The object itself. Reads of its own properties are not tracked. After a reset of the context, and after a save in
+  /// which an inserted record became a stored record of which the context has another object, it is the context's
+  /// object of the record.
+  public private(set) var object: Object
 
   private let context: ManagedObjectContext
   private let registrar = ObservationRegistrar()
@@ -40,7 +42,8 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     isFollowing = true
   }
 
-  /// Whether the record was deleted. Tracked like the properties.
+  /// Whether the record is deleted, in the context or in its store. `false` again when an unsaved delete is reverted.
+  /// Tracked like the properties.
   public var isDeleted: Bool {
     registrar.access(self, keyPath: \.isDeleted)
     return isRecordDeleted
@@ -60,6 +63,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
   public subscript<Value>(dynamicMember keyPath: ReferenceWritableKeyPath<Object, Value>) -> Value {
     get { tracked(keyPath) }
     set {
+      renewObject()
       registrar.withMutation(of: self, keyPath: \.[read: keyPath]) {
         object[keyPath: keyPath] = newValue
         if reads[keyPath] != nil { reads[keyPath] = ReadProperty(keyPath, object[keyPath: keyPath]) }
@@ -70,6 +74,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
   /// Returns the value of a property, and registers the reader for the property's next change.
   private func tracked<Value>(_ keyPath: KeyPath<Object, Value>) -> Value {
     registrar.access(self, keyPath: \.[read: keyPath])
+    renewObject()
     let value = object[keyPath: keyPath]
     guard var read = reads[keyPath] as? ReadProperty<Object, Value> else {
       reads[keyPath] = ReadProperty(keyPath, value)
@@ -79,15 +84,31 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     return value
   }
 
+  /// Replaces an object that the context has dropped without a delete of its record.
+  private func renewObject() {
+    guard !object.flags.contains(.deleted), !object.recordID.isTemporaryID else { return }
+    replaceObject(of: object.recordID)
+  }
+
+  /// Replaces an object that belongs to no context any more by the context's object of the record.
+  private func replaceObject(of id: ManagedObjectID) {
+    guard object.flags.contains(.detached) else { return }
+    let present = context.storage.registry.object(for: id) ?? (try? context.fault(for: id, of: id.entity))
+    if let present = present as? Object { object = present }
+  }
+
   /// The key of a property of the object in the registrar.
   private subscript(read keyPath: AnyKeyPath) -> Void { () }
 }
 
 extension ObservedObject: ResultSink {
   func receive(_ delivery: ResultDelivery, in context: ManagedObjectContext) {
-    guard isFollowing, !isRecordDeleted else { return }
-    if delivery.state.visibleEntries.isEmpty {
-      registrar.withMutation(of: self, keyPath: \.isDeleted) { isRecordDeleted = true }
+    let id = delivery.state.visibleEntries.first?.id
+    guard isFollowing else { return isRecordDeleted = id == nil }
+    guard id != nil || !isRecordDeleted else { return }
+    if let id { replaceObject(of: id) }
+    if isRecordDeleted != (id == nil) {
+      registrar.withMutation(of: self, keyPath: \.isDeleted) { isRecordDeleted = id == nil }
     }
     for (keyPath, read) in reads {
       var read = read

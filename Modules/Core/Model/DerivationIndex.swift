@@ -14,7 +14,8 @@ struct DerivationIndex: Sendable {
     var passages: [(derivation: RelationshipDerivation, steps: [RelationshipDescription], slot: Int)] = []
   }
 
-  /// The triggers by entity. An entity without triggers has no entry.
+  /// The triggers by entity. An entity whose records affect no derived value has no entry. The entry of linked members
+  /// may be empty: only their inserts and deletes affect a count of them.
   private(set) var triggers: [ObjectIdentifier: Triggers] = [:]
   /// The derived values that depend on the links of a table, and whether their owners are the sources.
   private(set) var links: [LinkTable: [(derivation: RelationshipDerivation, isForward: Bool)]] = [:]
@@ -29,7 +30,7 @@ struct DerivationIndex: Sendable {
     }
   }
 
-  /// The triggers of an entity; `nil` for an entity without triggers.
+  /// The triggers of an entity; `nil` for an entity whose records affect no derived value.
   subscript(entity: EntityDescription) -> Triggers? { triggers[ObjectIdentifier(entity)] }
 
   /// Whether changes of records of some entities may affect values derived from other records.

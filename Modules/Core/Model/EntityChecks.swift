@@ -16,6 +16,8 @@ final class EntityChecks: Sendable {
   let relationships: [RelationshipDescription]
   /// The slots of to-one relationships.
   let references: [Int]
+  /// The slots of weak references, without derived ones.
+  let weakReferences: [Int]
   /// Slots of the properties under uniqueness constraints.
   let unique: [Int]
   /// Whether the class of the entity's objects has rules for single properties.
@@ -63,6 +65,13 @@ final class EntityChecks: Sendable {
       return (slot, inverse)
     }
     references = entity.slots.indices.filter { if case .reference = entity.slots[$0] { true } else { false } }
+    weakReferences = entity.slots.indices.filter { index in
+      if case .attribute(let attribute) = entity.slots[index] {
+        attribute.type.isWeakReference && attribute.derivation == nil
+      } else {
+        false
+      }
+    }
     let positions = entity.slots.indices.filter { if case .position = entity.slots[$0] { true } else { false } }
     values = SlotSet(entity.slots.indices.filter { !positions.contains($0) })
     hasPositions = !positions.isEmpty

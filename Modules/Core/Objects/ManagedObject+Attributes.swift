@@ -77,7 +77,7 @@ extension ManagedObject {
       unmanagedEntity._withUnsafeGuaranteedRef({ $0.plainValues[slot] }).contains(value)
     else { return writeChecked(value, of: key, at: slot) }
     storage._withUnsafeGuaranteedRef { $0.lockPending() }
-    record.takeUnretainedValue().set(value, at: slot)
+    record._withUnsafeGuaranteedRef { $0.noteValue(value, at: slot) }.pointee = value
     storage._withUnsafeGuaranteedRef { $0.unlockPending() }
   }
 

@@ -63,12 +63,12 @@ open class ManagedObject {
   }
 
   /// Makes an object for the framework. Subclasses inherit this initializer; users do not call it.
-  public required init(_ birth: ObjectBirth) {
+  public required init(_ birth: borrowing ObjectBirth) {
     unmanagedEntity = birth.entity
     entityToken = birth.entity._withUnsafeGuaranteedRef { $0.token }
     recordID = birth.id
-    storage = birth.storage
-    row = birth.row
+    storage = birth.storage?.takeUnretainedValue()
+    row = birth.row.map { Row(storage: $0.takeUnretainedValue()) }
     groupNumber = birth.group
     groupIndex = birth.index
   }
@@ -200,13 +200,17 @@ open class ManagedObject {
   open func didTurnIntoFault() {}
 }
 
-/// The framework's arguments for making an object. Initializers of subclasses pass them on.
-public struct ObjectBirth {
-  // Descriptions live as long as the process.
+/// The framework's arguments for making one object. Initializers of subclasses pass them on.
+///
+/// The arguments are valid during the call that receives them: they can neither be copied nor stored, so that each
+/// makes one object.
+public struct ObjectBirth: ~Copyable {
+  // Safety of `Unmanaged`: descriptions live as long as the process. The caller of the initializer retains the storage
+  // and the row during the call, and an initializer that borrows its argument cannot keep it for longer.
   let entity: Unmanaged<EntityDescription>
   let id: ManagedObjectID
-  let storage: ContextStorage?
-  let row: Row?
+  let storage: Unmanaged<ContextStorage>?
+  let row: Unmanaged<RowStorage>?
   /// The number of the record's ``FetchGroup``, and the index in the group.
   let group: UInt32
   let index: UInt32
@@ -215,10 +219,18 @@ public struct ObjectBirth {
     entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, row: Row?, group: UInt32 = 0,
     index: UInt32 = 0
   ) {
-    self.entity = Unmanaged.passUnretained(entity)
+    self.init(
+      entity: Unmanaged.passUnretained(entity), id: id, storage: storage, row: row, group: group, index: index)
+  }
+
+  init(
+    entity: Unmanaged<EntityDescription>, id: ManagedObjectID, storage: ContextStorage?, row: Row?, group: UInt32,
+    index: UInt32
+  ) {
+    self.entity = entity
     self.id = id
-    self.storage = storage
-    self.row = row
+    self.storage = storage.map(Unmanaged.passUnretained)
+    self.row = row.map { Unmanaged.passUnretained($0.storage) }
     self.group = group
     self.index = index
   }
@@ -231,8 +243,24 @@ extension ManagedObject {
   /// called. To be read inside the context; the identifier itself may be passed to any thread.
   public final var objectID: ManagedObjectID {
     check()
-    if recordID.isTemporaryID { flags.insert(.temporaryIDExposed) }
+    if recordID.isTemporaryID { exposeTemporaryID() }
     return recordID
+  }
+
+  /// Records that the user knows the temporary identifier, so that the identifier leads to the record after its save too.
+  ///
+  /// A clean object shows an unsaved record of a parent. The context keeps the identifier for this object, because the
+  /// object may be released before the parent saves.
+  final func exposeTemporaryID() {
+    flags.insert(.temporaryIDExposed)
+    guard pending == nil, !flags.contains(.detached) else { return }
+    storage?.exposedTemporaryIDs.insert(recordID)
+  }
+
+  /// Has the context keep a temporary identifier that the user knows, after the object has become clean: the context
+  /// does not retain the object any more.
+  final func keepExposedID() {
+    if flags.contains(.temporaryIDExposed), recordID.isTemporaryID { exposeTemporaryID() }
   }
 
   /// The context of the object; `nil` before the object is inserted, after its delete was saved or its insert was

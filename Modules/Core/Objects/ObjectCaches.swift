@@ -5,8 +5,16 @@ final class ObjectCaches {
   var lists: [RelationshipDescription: MemberList]?
   /// The last decoded values of `codable` attributes, by slot.
   var decoded: [Int: AnyDecodedValue] = [:]
-  /// The fetched records of fetched properties, by the name or the key of the property.
-  var fetched: [AnyHashable: [ManagedObjectID]] = [:]
+  /// The results of fetched properties, by the name of the property, or by the identity of its key.
+  var fetched: [AnyHashable: KeptResult] = [:]
+}
+
+/// The kept result of a fetched property.
+struct KeptResult {
+  /// The key of the property; `nil` for a property with a name, and for a released key. Another key may get the address
+  /// of a released key, and its objects may be of another class.
+  private(set) weak var key: AnyObject?
+  let ids: [ManagedObjectID]
 }
 
 /// A decoded value of any type.

@@ -32,7 +32,8 @@ public struct WeakReference<Target: ManagedObject>: Sendable, Hashable {
   /// Makes a reference to an object's record. To be called inside the object's context.
   ///
   /// An inserted object without a permanent identifier gets one, which costs a reservation of keys; the object is not
-  /// saved. The reference dangles until the object is saved.
+  /// saved. The reference dangles until the object is saved, and stays so if the object's record becomes a stored record
+  /// in another save than that of the reference, see ``MergePolicy``.
   ///
   /// - Throws: ``ErrorCode/invalidIdentifier`` for an object without a context; ``ErrorCode/objectDeleted``; as
   ///   ``ManagedObjectContext/obtainPermanentIDs(for:)``.

@@ -17,8 +17,11 @@ struct StoreChanges: Sendable {
   }
 
   var records: [Record] = []
-  /// The to-many relationships stored as links whose members changed, by owner.
+  /// The to-many relationships whose members changed, by owner.
   var relinked: [ManagedObjectID: Set<RelationshipDescription>] = [:]
+  /// The to-many relationships whose members a batch request changed. The owners are unknown, because the stores do not
+  /// return the former rows.
+  var relinkedByBatch: Set<RelationshipDescription> = []
   /// The permanent identifiers of inserted records by their former temporary identifiers.
   var renamed: [ManagedObjectID: ManagedObjectID] = [:]
   /// Whether the rows may be out of date, because another save ran at the same time. Receivers then read the rows
@@ -28,15 +31,16 @@ struct StoreChanges: Sendable {
   /// concern it.
   private(set) var roots: Set<ObjectIdentifier> = []
 
-  var isEmpty: Bool { records.isEmpty && relinked.isEmpty && renamed.isEmpty }
+  var isEmpty: Bool { records.isEmpty && relinked.isEmpty && relinkedByBatch.isEmpty && renamed.isEmpty }
   /// The number of listed changes.
-  var count: Int { records.count + relinked.count + renamed.count }
+  var count: Int { records.count + relinked.count + relinkedByBatch.count + renamed.count }
 
   /// Sets ``roots``. Called when the changes are complete.
   mutating func noteRoots() {
     roots = Set(records.lazy.map { ObjectIdentifier($0.entity.root) })
     for id in renamed.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
     for id in relinked.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
+    for relationship in relinkedByBatch { roots.insert(ObjectIdentifier(relationship.entity.root)) }
   }
 
   /// Adds records of a batch request.

@@ -14,7 +14,7 @@ extension PredicateFormatParser {
       guard current.kind == .keyword(.in) else { throw expected("IN") }
       return .not(try comparison(of: left, isOfMember: isOfMember))
     }
-    if accept(.keyword(.in)) { return try membership(of: left) }
+    if accept(.keyword(.in)) { return try membership(of: left, isOfMember: isOfMember) }
     if accept(.keyword(.between)) { return try range(of: left, isOfMember: isOfMember) }
     let comparison = try comparisonOperator()
     let options = acceptOptions()
@@ -48,7 +48,9 @@ extension PredicateFormatParser {
   // MARK: Lists
 
   /// Parses the list, or the path of members, after `IN`.
-  private mutating func membership(of left: FetchExpression) throws(CoherenceError) -> FetchPredicate {
+  private mutating func membership(
+    of left: FetchExpression, isOfMember: Bool
+  ) throws(CoherenceError) -> FetchPredicate {
     let options = acceptOptions()
     switch current.kind {
     case .value:
@@ -64,21 +66,22 @@ extension PredicateFormatParser {
       return .or(elements.map { .comparison(left, .equal, $0, options) })
     case .sign("$"):
       if let name = try acceptFreeVariable() { return .list(left, .membership, variable: name, options) }
-      return try self.member(left, options)
+      return try self.member(left, options, isOfMember: isOfMember)
     default:
-      return try self.member(left, options)
+      return try self.member(left, options, isOfMember: isOfMember)
     }
   }
 
   /// Parses `value IN path`: the value is a member, or the value of an attribute of a member.
-  private mutating func member(_ left: FetchExpression, _ options: StringOptions) throws(CoherenceError)
-    -> FetchPredicate
-  {
+  private mutating func member(
+    _ left: FetchExpression, _ options: StringOptions, isOfMember: Bool
+  ) throws(CoherenceError) -> FetchPredicate {
     let start = current
     guard case .path(let path) = try operand() else {
       throw .unreadable(at: start.position, "a list, or the path of a to-many relationship, is expected after IN")
     }
-    return .quantified(.any, path, .comparison(.path(.own), .equal, left.outer, options))
+    return .quantified(
+      .any, isOfMember ? path.outer() : path, .comparison(.path(.own), .equal, left.outer, options))
   }
 
   /// Parses the bounds after `BETWEEN`.
@@ -232,10 +235,17 @@ extension AttributeValue {
     switch (type, self) {
     case ("UUID", .string(let text)): UUID(uuidString: text).map(AttributeValue.uuid)
     case ("Data", .string(let text)): Data(base64Encoded: text).map(AttributeValue.data)
-    case ("Decimal", .string(let text)): Decimal(string: text).map(AttributeValue.decimal)
+    case ("Decimal", .string(let text)): text.isDecimal ? Decimal(string: text).map(AttributeValue.decimal) : nil
     case ("Double", .string(let text)): Double(text).map(AttributeValue.double)
     case ("Date", .int(let number)): .date(Timestamp(microseconds: number))
     default: nil
     }
+  }
+}
+
+extension String {
+  /// Whether the whole text is a decimal number. Foundation would read the beginning of `1,50` and ignore the rest.
+  fileprivate var isDecimal: Bool {
+    utf8.allSatisfy { "0123456789+-.eE".utf8.contains($0) } && Double(self) != nil
   }
 }

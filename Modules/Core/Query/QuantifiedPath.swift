@@ -70,13 +70,21 @@ struct QuantifiedPath {
 }
 
 extension FetchPredicate {
-  /// The path of the first operand; `nil` for another condition than a comparison of a path.
+  /// The path of the first operand; `nil` for another condition than a comparison of a path. A condition may be negated,
+  /// compare the path with each value of a list, or with the members at the end of another path.
   fileprivate var firstPath: PropertyPath? {
     switch self {
     case .comparison(.path(let path), _, _, _), .membership(.path(let path), _, _), .between(.path(let path), _, _),
       .list(.path(let path), _, _, _):
-      path
-    default: nil
+      return path
+    case .not(let part): return part.firstPath
+    case .or(let parts):
+      let path = parts.first?.firstPath
+      return parts.allSatisfy { $0.firstPath == path } ? path : nil
+    // As the format text `path IN other` is read.
+    case .quantified(.any, _, .comparison(.path(.own), .equal, .path(let path), _)) where path.outerLevel > 0:
+      return PropertyPath(names: path.names, outerLevel: path.outerLevel - 1)
+    default: return nil
     }
   }
 
@@ -88,8 +96,18 @@ extension FetchPredicate {
     case .membership(.path, let values, let options): .membership(.path(path), in: values, options)
     case .between(.path, let lower, let upper): .between(.path(path), lower, upper)
     case .list(.path, let relation, let name, let options): .list(.path(path), relation, variable: name, options)
+    case .not(let part): .not(part.replacingFirstPath(path))
+    case .or(let parts): .or(parts.map { $0.replacingFirstPath(path) })
+    case .quantified(let quantifier, let members, let part):
+      .quantified(quantifier, members, part.replacingOperand(PropertyPath(names: path.names, outerLevel: 1)))
     default: self
     }
+  }
+
+  /// Returns the comparison with the members at the end of a path, with another path as its value.
+  private func replacingOperand(_ path: PropertyPath) -> FetchPredicate {
+    guard case .comparison(let member, let comparison, .path, let options) = self else { return self }
+    return .comparison(member, comparison, .path(path), options)
   }
 
   /// Returns the condition with a prefix before each path from the record, for a record at the end of the prefix.

@@ -32,7 +32,8 @@ extension ManagedObjectContext {
   ) throws -> FetchPlan {
     let unsaved = request.includesPendingChanges ? UnsavedHierarchies(in: self) : UnsavedHierarchies()
     let coordinator = try coordinator()
-    let plan = try FetchPlan(request, in: coordinator, within: scope, current: current, unsaved: unsaved)
+    let plan = try FetchPlan(
+      request, in: coordinator, among: storeIdentifiers, within: scope, current: current, unsaved: unsaved)
     if reportsFetches, isReported { coordinator.fetchObservers.notify(of: plan.query.entity) }
     return plan
   }

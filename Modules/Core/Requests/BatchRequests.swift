@@ -10,6 +10,8 @@ public struct BatchUpdateRequest: Sendable {
   public var includesSubentities = true
   /// Whether the request fails for records of read-only stores; otherwise it leaves these records as they are.
   package var includesReadOnlyStores = true
+  /// The stores whose records are updated; `nil` for all stores with the entity.
+  package var storeIdentifiers: Set<StoreIdentifier>?
   /// The new values by the names of their attributes.
   public var values: [String: AttributeValue]
   /// The calculations of new values from present ones, by the names of their attributes. An attribute has a value or a

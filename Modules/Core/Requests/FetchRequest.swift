@@ -50,6 +50,9 @@ public struct FetchRequest<Result: ManagedObject>: Sendable {
   /// Whether the saved records of read-only stores are found too. Without them, a request finds saved records that the
   /// caller can change.
   package var includesReadOnlyStores = true
+  /// The stores whose saved records are found; `nil` for all stores with the entity. A failure of another store does not
+  /// fail the request.
+  package var storeIdentifiers: Set<StoreIdentifier>?
 
   /// Makes a request for all objects of the entity whose class is `type`.
   public init(_ type: Result.Type = Result.self) {}
@@ -70,6 +73,13 @@ extension FetchRequest {
   package func inWritableStores() -> FetchRequest {
     var request = self
     request.includesReadOnlyStores = false
+    return request
+  }
+
+  /// Returns the request for the saved records of some stores.
+  package func inStores(_ identifiers: Set<StoreIdentifier>) -> FetchRequest {
+    var request = self
+    request.storeIdentifiers = identifiers
     return request
   }
 

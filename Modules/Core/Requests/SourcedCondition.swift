@@ -68,10 +68,13 @@ struct SourcedCondition: Sendable {
   ///
   /// - Throws: ``ErrorCode/invalidPredicate``; ``ErrorCode/unknownProperty``; errors of loading the values.
   func predicate(for source: ManagedObject) throws -> FetchPredicate {
-    try FetchPredicate(format: format, arguments: variables.map { try Self.argument($0.path[...], of: source) })
+    let arguments = try variables.map { try Self.argument($0.path[...], of: source, isList: $0.isList) }
+    return try FetchPredicate(format: format, arguments: arguments)
   }
 
-  private static func argument(_ path: ArraySlice<String>, of object: ManagedObject) throws -> (any Sendable)? {
+  private static func argument(
+    _ path: ArraySlice<String>, of object: ManagedObject, isList: Bool
+  ) throws -> (any Sendable)? {
     guard let name = path.first else { return object.objectID }
     if let attribute = object.entity.attribute(named: path.joined(separator: ".")) {
       return try object.value(at: attribute.slot)
@@ -84,8 +87,12 @@ struct SourcedCondition: Sendable {
       }
       return try object.objects(for: name).map(\.objectID)
     }
-    guard let target = try object.object(for: name) else { return AttributeValue.null }
-    return try argument(path.dropFirst(), of: target)
+    guard let target = try object.object(for: name) else {
+      // A missing target has no members.
+      if isList, path.count > 1 { return [ManagedObjectID]() }
+      return AttributeValue.null
+    }
+    return try argument(path.dropFirst(), of: target, isList: isList)
   }
 
   // MARK: Checks

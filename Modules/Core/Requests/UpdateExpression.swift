@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// - A missing operand makes the result missing. A missing result of a required attribute throws
 ///   ``ErrorCode/missingValue``.
-/// - Integers are exact. A result, or an intermediate result, out of the attribute's range throws
+/// - Integers are exact. A result out of the attribute's range, or an intermediate result out of 64 bits, throws
 ///   ``ErrorCode/invalidValue``, and no record is changed.
 /// - Binary numbers follow IEEE 754, and a `float` attribute rounds only the final result. A finite calculation without
 ///   a finite result throws ``ErrorCode/invalidValue``.

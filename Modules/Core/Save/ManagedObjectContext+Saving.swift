@@ -114,8 +114,10 @@ extension ManagedObjectContext {
   /// Untracks all records, after a preparation that found no change: their edits have been reverted.
   private final func dropVoidRecords() {
     for record in storage.records {
-      if let object = record.object, object.row == nil { object.row = record.base }
+      let object = record.object
+      if let object, object.row == nil { object.row = record.base }
       storage.untrack(record)
+      object?.keepExposedID()
     }
   }
 

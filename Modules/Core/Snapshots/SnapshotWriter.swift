@@ -32,7 +32,7 @@ public struct SnapshotWriter {
     do {
       values.append(try JSONText.attributeValue(of: value))
     } catch {
-      values.append(.null)
+      // The values have no reader after a failure.
       failure =
         failure
         ?? CoherenceError(

@@ -26,8 +26,8 @@ extension YieldingReader {
   public func offerToSave() -> Bool { false }
 }
 
-/// A yielding reader whose state ends with a failed read, such as the read of a cancelled task.
-package protocol StateLosingReader: YieldingReader {
+/// A reader whose state can end with a failed read, such as the read of a cancelled task.
+package protocol StateLosingReader: StoreReader {
   /// Whether a failed read has ended the state, so that all further reads fail.
   var hasLostState: Bool { get }
 }

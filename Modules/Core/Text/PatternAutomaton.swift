@@ -56,70 +56,93 @@ struct PatternAutomaton: Sendable {
     withUnsafeTemporaryAllocation(of: Int.self, capacity: 5 * program.count) { room in
       room.initialize(repeating: 0)
       // The program has an instruction at least.
-      return run(text, in: room.baseAddress!)
+      return run(text, Memory(of: room.baseAddress!, size: program.count))
     }
   }
 
-  /// - Parameter base: Memory for five integers per instruction, all of them 0.
-  private func run(_ text: UnsafeBufferPointer<UInt8>, in base: UnsafeMutablePointer<Int>) -> Bool {
-    let size = program.count
-    var (current, next) = (base, base + size)
-    // The last step in which a thread came to each instruction.
-    let visits = base + 2 * size
-    let stack = base + 3 * size
+  /// The memory of one match, and the part of its state that all threads share.
+  ///
+  /// Safety of the pointers: they lead into the memory of one match, which outlives the value.
+  private struct Memory {
+    /// The threads before the present scalar.
+    var current: UnsafeMutablePointer<Int>
+    /// The threads after the present scalar.
+    var next: UnsafeMutablePointer<Int>
+    /// The last step in which a thread came to each instruction.
+    let visits: UnsafeMutablePointer<Int>
+    /// The instructions that a thread still has to follow.
+    let stack: UnsafeMutablePointer<Int>
     var step = 1
+    /// Whether a thread has come to the end of the program in the present step.
     var isMatch = false
 
-    // Adds a thread, and all threads that it reaches without reading a scalar.
-    func add(_ start: Int, to threads: UnsafeMutablePointer<Int>, _ count: inout Int, at index: Int) {
-      stack[0] = start
-      var depth = 1
-      while depth > 0 {
-        depth -= 1
-        let instruction = stack[depth]
-        if visits[instruction] == step { continue }
-        visits[instruction] = step
-        var target: Int?
-        switch program[instruction] {
-        case .scalar:
-          threads[count] = instruction
-          count += 1
-        case .split(let first, let second):
-          stack[depth] = first
-          depth += 1
-          target = second
-        case .jump(let destination): target = destination
-        case .textStart: target = index == 0 ? instruction + 1 : nil
-        case .textEnd: target = Self.isEnd(index, of: text) ? instruction + 1 : nil
-        case .match: isMatch = true
-        }
-        if let target {
-          stack[depth] = target
-          depth += 1
-        }
-      }
+    /// - Parameters:
+    ///   - base: Memory for five integers per instruction, all of them 0.
+    ///   - size: The number of instructions.
+    @inline(__always) init(of base: UnsafeMutablePointer<Int>, size: Int) {
+      current = base
+      next = base + size
+      visits = base + 2 * size
+      stack = base + 3 * size
     }
+  }
 
+  private func run(_ text: UnsafeBufferPointer<UInt8>, _ initial: Memory) -> Bool {
+    var memory = initial
     var count = 0
     var index = 0
-    add(0, to: current, &count, at: 0)
+    add(0, to: memory.current, &count, at: 0, of: text, &memory)
     while index < text.count {
       if count == 0 { return false }
       let (scalar, end) = Self.scalar(in: text, at: index)
-      step += 1
-      isMatch = false
+      memory.step += 1
+      memory.isMatch = false
       var nextCount = 0
       for thread in 0..<count {
-        let instruction = current[thread]
+        let instruction = memory.current[thread]
         if case .scalar(let set) = program[instruction], contains(scalar, set) {
-          add(instruction + 1, to: next, &nextCount, at: end)
+          add(instruction + 1, to: memory.next, &nextCount, at: end, of: text, &memory)
         }
       }
-      swap(&current, &next)
+      (memory.current, memory.next) = (memory.next, memory.current)
       count = nextCount
       index = end
     }
-    return isMatch
+    return memory.isMatch
+  }
+
+  /// Adds a thread, and all threads that it reaches without reading a scalar.
+  @inline(__always)
+  private func add(
+    _ start: Int, to threads: UnsafeMutablePointer<Int>, _ count: inout Int, at index: Int,
+    of text: UnsafeBufferPointer<UInt8>, _ memory: inout Memory
+  ) {
+    memory.stack[0] = start
+    var depth = 1
+    while depth > 0 {
+      depth -= 1
+      let instruction = memory.stack[depth]
+      if memory.visits[instruction] == memory.step { continue }
+      memory.visits[instruction] = memory.step
+      var target: Int?
+      switch program[instruction] {
+      case .scalar:
+        threads[count] = instruction
+        count += 1
+      case .split(let first, let second):
+        memory.stack[depth] = first
+        depth += 1
+        target = second
+      case .jump(let destination): target = destination
+      case .textStart: target = index == 0 ? instruction + 1 : nil
+      case .textEnd: target = Self.isEnd(index, of: text) ? instruction + 1 : nil
+      case .match: memory.isMatch = true
+      }
+      if let target {
+        memory.stack[depth] = target
+        depth += 1
+      }
+    }
   }
 
   @inline(__always) private func contains(_ scalar: UInt32, _ set: Int) -> Bool {

@@ -72,7 +72,7 @@ struct PatternParser {
     let (minimum, maximum) = try quantifier()
     // A lazy quantifier, with `?`, does not change whether the whole text matches. A possessive quantifier, with `+`,
     // can.
-    if !accept("?"), current == "+" { throw NotCovered() }
+    _ = accept("?")
     if isAtQuantifier { throw NotCovered() }
     return .repetition(node, minimum, maximum)
   }

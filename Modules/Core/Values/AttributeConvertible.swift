@@ -158,6 +158,10 @@ extension Data: AttributeConvertible {
 }
 
 /// Stored as a number of microseconds since 1970. A read date is therefore rounded to the microsecond.
+///
+/// Before 1729 and after 2241, neighbouring dates are more than a microsecond apart. A stored time between two dates, such
+/// as that of another program, is read as the nearer date, and stays as it is until a date is assigned. A ``Timestamp``
+/// reads and writes every stored time exactly.
 extension Date: AttributeConvertible {
   public static var attributeType: AttributeType { .date }
   /// Midnight UTC of 1970-01-01.
@@ -168,6 +172,18 @@ extension Date: AttributeConvertible {
   @inlinable public init?(attributeValue: AttributeValue) {
     guard case .date(let value) = attributeValue else { return nil }
     self = value.date
+  }
+}
+
+/// Stored exactly, before 1729 and after 2241 too, where a `Date` does not have every microsecond.
+extension Timestamp: AttributeConvertible {
+  public static var attributeType: AttributeType { .date }
+  /// Midnight UTC of 1970-01-01.
+  @inlinable public static var attributeDefault: Timestamp { Timestamp(microseconds: 0) }
+  @inlinable public var attributeValue: AttributeValue { .date(self) }
+  @inlinable public init?(attributeValue: AttributeValue) {
+    guard case .date(let value) = attributeValue else { return nil }
+    self = value
   }
 }
 

@@ -97,6 +97,9 @@ extension String {
 }
 
 /// A point in time with the precision of stores: microseconds since 1970-01-01 00:00:00 UTC.
+///
+/// An attribute of dates can be read and written as timestamps, for example with `AttributeKey<Timestamp>`. Unlike a
+/// `Date`, a timestamp has every microsecond of its range of about 292,000 years before and after 1970.
 public struct Timestamp: Sendable, Hashable, Comparable {
   /// Microseconds since 1970-01-01 00:00:00 UTC; negative before.
   public let microseconds: Int64

@@ -20,6 +20,12 @@ public struct ManagedObjectID: Sendable, Hashable {
     self.key = key
   }
 
+  /// Makes an identifier of a key in the space of another identifier, without reference counting.
+  @inlinable package init(inSpaceOf id: ManagedObjectID, key: Int64) {
+    unmanagedSpace = id.unmanagedSpace
+    self.key = key
+  }
+
   /// The store and the entity hierarchy of the key.
   @inlinable public var space: IDSpace { unmanagedSpace.takeUnretainedValue() }
 

@@ -16,9 +16,16 @@ extension Row {
 
   /// Writes a slot. Other references to the row do not see the change.
   @inline(__always) mutating func set(_ value: consuming AttributeValue, at slot: Int) {
+    address(at: slot).pointee = value
+  }
+
+  /// The address of a slot in a buffer that only this row refers to. Valid until the row changes.
+  @inline(__always) mutating func address(at slot: Int) -> UnsafeMutablePointer<AttributeValue> {
     own()
-    Misuse.check(slot >= 0 && slot < count, "The row has no such slot.")
-    storage.values[slot] = value
+    return withExtendedLifetime(storage) {
+      Misuse.check(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
+      return storage.values + slot
+    }
   }
 
   /// Sets the row's identifier and version in the store. Other references to the row do not see the change.

@@ -24,7 +24,7 @@ public struct Row: @unchecked Sendable {
     let buffer = RowStorage.create(minimumCapacity: entity.slotCount) { _ in
       RowStorage.Header(id: id, entity: entity, version: version)
     }
-    let storage = unsafeDowncast(buffer, to: RowStorage.self)
+    let storage = unsafeDowncast(consume buffer, to: RowStorage.self)
     var writer = RowWriter(base: storage.values, capacity: entity.slotCount)
     // Also after an error: the `deinit` of the storage releases the values written so far.
     defer { storage.content.pointee.count = Int32(truncatingIfNeeded: writer.count) }
@@ -51,6 +51,10 @@ public struct Row: @unchecked Sendable {
   @inlinable public var key: Int64 { content.id.key }
   /// The record's own entity, never an ancestor of it.
   @inlinable public var entity: EntityDescription { content.entity }
+  /// As ``entity``, without reference counting.
+  @inline(__always) var unmanagedEntity: Unmanaged<EntityDescription> {
+    withExtendedLifetime(storage) { Unmanaged.passUnretained(storage.content.pointee.entity) }
+  }
   /// The number of the record's state: 1 for a fresh record, raised by each save that changes the record. Stores
   /// compare versions to detect conflicts.
   @inlinable public var version: Int64 { content.version }
@@ -93,6 +97,18 @@ public struct Row: @unchecked Sendable {
   /// Whether two rows are one buffer, and so equal, at the cost of one comparison. Different buffers may have equal
   /// values.
   @inlinable public func isIdentical(to other: Row) -> Bool { storage === other.storage }
+}
+
+extension [Row] {
+  /// Calls a block for each row, without counting a reference to the row: the array retains its rows during the call.
+  @inline(__always) func forEachBorrowed(_ body: (Row) -> Void) {
+    // Safety of `Unmanaged` and `withMemoryRebound`: a row is one reference to its buffer, which the array retains.
+    withUnsafeBufferPointer { rows in
+      rows.withMemoryRebound(to: Unmanaged<RowStorage>.self) { buffers in
+        for buffer in buffers { buffer._withUnsafeGuaranteedRef { body(Row(storage: $0)) } }
+      }
+    }
+  }
 }
 
 /// The buffer of a row: its header and, behind it in one allocation, its values.

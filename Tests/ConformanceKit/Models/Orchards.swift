@@ -89,7 +89,7 @@ final class ObjectCount: Sendable {
 final class CountedTree: ManagedObject {
   override class var deletionHooks: DeletionHooks { DeletionHooks(of: CountedTree.self, overriding: []) }
 
-  required init(_ birth: ObjectBirth) {
+  required init(_ birth: borrowing ObjectBirth) {
     super.init(birth)
     ObjectCount.note("Tree")
   }
@@ -99,7 +99,7 @@ final class CountedTree: ManagedObject {
 final class CountedLeaf: ManagedObject {
   override class var deletionHooks: DeletionHooks { DeletionHooks(of: CountedLeaf.self, overriding: []) }
 
-  required init(_ birth: ObjectBirth) {
+  required init(_ birth: borrowing ObjectBirth) {
     super.init(birth)
     ObjectCount.note("Leaf")
   }
@@ -109,7 +109,7 @@ final class CountedLeaf: ManagedObject {
 class CountedFruit: ManagedObject {
   override class var deletionHooks: DeletionHooks { DeletionHooks(of: CountedFruit.self, overriding: []) }
 
-  required init(_ birth: ObjectBirth) {
+  required init(_ birth: borrowing ObjectBirth) {
     super.init(birth)
     ObjectCount.note(entity.name)
   }

@@ -38,6 +38,20 @@ import Testing
     }
   }
 
+  @Test func `a power of ten beyond the greatest exponent becomes digits`() throws {
+    for (digits, zeros, text) in [("-1", 128, "-10e127"), ("1", 130, "1000e127"), ("12", 128, "120e127")] {
+      #expect(sum([digits + String(repeating: "0", count: zeros)]) == (try decimal(text)))
+    }
+  }
+
+  @Test func `a sum of digits closer to zero than a decimal is the nearest double`() {
+    func fraction(_ zeros: Int) -> String { "0." + String(repeating: "0", count: zeros) + "1" }
+    // The sum has 135 places; a digit after them is lost, and the sum is no exact decimal.
+    #expect(sum([fraction(134)]) == .double(1e-135) && sum([fraction(128)]) == .double(1e-129))
+    #expect(sum([fraction(127)]) == .decimal(Decimal(sign: .plus, exponent: -128, significand: 1)))
+    #expect(sum([fraction(135), "2"]) == .double(2))
+  }
+
   @Test func `a sum with more digits than a decimal holds is the nearest double`() {
     let beyond = sum(["12345678901234567890123456789012345678", "0.5"])
     #expect(beyond == Double("12345678901234567890123456789012345678").map(AttributeValue.double))

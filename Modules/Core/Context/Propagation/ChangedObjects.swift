@@ -52,13 +52,20 @@ public final class ChangedObjects {
     self.records = records
     self.collected = collected
     self.isEverything = isEverything
+    // Two saves of another writer may insert and change a record. Most notifications have one kind of change, for which
+    // the set is not copied.
+    if !collected.inserted.isEmpty, !collected.refreshed.isEmpty {
+      self.collected.refreshed.subtract(collected.inserted)
+    }
   }
 
   /// The changes by identifier, for observers on other threads.
   var changes: ObjectChanges {
     let sets = sets
     func ids(_ objects: Set<ManagedObject>) -> Set<ManagedObjectID> {
-      Set(objects.map { sets.formerIDs[ObjectIdentifier($0)] ?? $0.recordID })
+      // An observer may look up a temporary identifier after the save of the record.
+      for object in objects where object.recordID.isTemporaryID { object.exposeTemporaryID() }
+      return Set(objects.map { sets.formerIDs[ObjectIdentifier($0)] ?? $0.recordID })
     }
     return ObjectChanges(
       inserted: ids(sets.inserted), updated: ids(sets.updated), refreshed: ids(sets.refreshed),

@@ -129,12 +129,12 @@ extension ManagedObjectContext {
     if let object = storage.registry.object(for: row.id) {
       object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {
-        let inherited = slotsEditedByParents(of: record.id)
+        let (below, parents) = (throughParents(row), parentEdits(of: record.id))
         let combined = mergePolicy.combinedSlots(of: record.entity)
         storage.touch(record.id)
         storage.withPending {
-          storage.noteMove(of: record, to: row, relinked: relinked)
-          record.refresh(from: row, keeping: inherited, combining: combined)
+          storage.noteMove(of: record, to: below, relinked: relinked)
+          record.refresh(from: below, stored: row, below: parents, combining: combined)
         }
       } else if let formerRow = object.row {
         if formerRow.version < row.version {
@@ -147,12 +147,10 @@ extension ManagedObjectContext {
       }
       isNew ? events.noteInserted(object) : events.noteRefreshed(object)
     } else if let record = bareDelete(of: row.id) {
-      let inherited = slotsEditedByParents(of: record.id)
-      let combined = SlotSet()
       storage.touch(record.id)
       storage.withPending {
         storage.noteMove(of: record, to: row, relinked: relinked)
-        record.refresh(from: row, keeping: inherited, combining: combined)
+        record.refresh(from: row, stored: row, below: [], combining: SlotSet())
       }
     } else if isNew {
       events.noteInserted(object(for: throughParents(row)))
@@ -189,6 +187,7 @@ extension ManagedObjectContext {
       storage.deletedWhileEdited.insert(id)
       return
     }
+    object.pending?.isDeletedElsewhere = true
     detachDeleted(object)
     events.noteDeleted(object)
   }

@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   /// An object without changes becomes a fault, without a read. With `mergeChanges` the record of a changed object is
   /// read at once; if the store fails, the object keeps its former state. An inserted object keeps its values. The
   /// refresh of a deleted object without `mergeChanges` reverts the delete, and reads the related records whose
-  /// references the delete rules have cleared; records that a cascade has deleted stay deleted. To be called inside the
-  /// context.
+  /// references the delete rules have cleared; records that a cascade has deleted stay deleted. The ``undoHistory``
+  /// records the dropped changes, so that an undo brings them back. To be called inside the context.
   ///
   /// - Precondition: The object belongs to this context.
   /// - Parameter mergeChanges: Whether the object's own changes stay, on top of the refreshed state, where they no
@@ -49,12 +49,24 @@ extension ManagedObjectContext {
     }
     // A record that no store has stays inserted, or deleted.
     guard record.base != nil else { return }
+    if storage.recordsUndo { recordUndo(ofRefreshing: object, record) }
     revertRelationships(of: object, record)
     if record.kind == .deleted { storage.pendingDeletes.remove(object) }
     storage.untrack(record)
     object.row = nil
+    object.keepExposedID()
     record.isSilent = true
     noteRefreshed(object)
+  }
+
+  /// Records that a refresh drops the attribute edits of an object, or reverts its delete. The reverts of relationships
+  /// are recorded as changes.
+  private final func recordUndo(ofRefreshing object: ManagedObject, _ record: PendingRecord) {
+    if record.kind == .deleted { storage.undo?.recordRevert(ofDeleting: object) }
+    for slot in record.changed {
+      guard case .attribute = object.entity.slots[slot] else { continue }
+      object.recordUndo(of: slot, before: record[slot])
+    }
   }
 
   /// Reads the present rows of changed records from the stores or the parent, with one read for each store. Records of
@@ -96,7 +108,8 @@ extension ManagedObjectContext {
       // The context may not have processed the save that has given the partner to the record.
       if partner.pending == nil, let row = try? committedRow(id), partner.row.map({ $0.version < row.version }) ?? true
       {
-        refresh(from: row, isNew: false, relinked: [])
+        // The read has returned no list of the partner, so that each list may have changed.
+        refresh(from: row, isNew: false, relinked: Set(row.entity.relationships.filter(\.isToMany)))
       }
       withoutUndo { try? partner.removeRelated(object, of: inverse) }
     }
@@ -104,12 +117,15 @@ extension ManagedObjectContext {
 
   /// Refreshes changed records whose new rows were not part of the posted changes.
   final func refreshRows(of records: [PendingRecord]) {
-    var inherited: [ManagedObjectID: SlotSet] = [:]
-    if parent != nil { for record in records { inherited[record.id] = slotsEditedByParents(of: record.id) } }
+    var parents: [ManagedObjectID: [ParentEdits]] = [:]
+    if parent != nil { for record in records { parents[record.id] = parentEdits(of: record.id) } }
     let policy = mergePolicy
     reread(records) { record, row in
+      // A row read from a parent with edits does not show the values of the store.
+      let edits = parents[record.id] ?? []
       record.refresh(
-        from: row, keeping: inherited[record.id] ?? SlotSet(), combining: policy.combinedSlots(of: record.entity))
+        from: row, stored: edits.isEmpty ? row : nil, below: edits,
+        combining: policy.combinedSlots(of: record.entity))
     }
   }
 
@@ -178,7 +194,11 @@ extension ManagedObjectContext {
 
   /// Stops tracking records whose changes were set back or undone, so that their objects are clean.
   private final func dropUnchanged(_ records: [PendingRecord]) {
-    for record in records where record.isUnchanged { storage.untrack(record) }
+    for record in records where record.isUnchanged {
+      let object = record.object
+      storage.untrack(record)
+      object?.keepExposedID()
+    }
   }
 
   /// Turns an object into a fault. Its changes stay.

@@ -42,6 +42,7 @@ extension ManagedObjectContext {
     for object in savedObjects {
       object.collections = nil
       object.row = nil
+      object.keepExposedID()
       noteRefreshed(object)
     }
     for object in storage.registry.all {

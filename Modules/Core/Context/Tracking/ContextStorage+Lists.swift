@@ -96,12 +96,13 @@ extension ContextStorage {
       })
   }
 
-  /// Notes that a child has moved or deleted a record that another writer has moved since the child read it. The child
-  /// has changed the list of the former owner only. Called under the lock, after the record has the child's change.
+  /// Notes that a child has moved or deleted a record that another writer has moved between the states that the child and
+  /// this context have read. The child has changed the list of the owner that it has read. Called under the lock, after
+  /// the record has the child's change.
   ///
   /// - Parameter base: The row on which the child's change is based; `nil` for none.
   func noteMove(of record: PendingRecord, byChildOn base: Row?) {
-    guard let base, let present = record.base, base.version < present.version else { return }
+    guard let base, let present = record.base, base.version != present.version else { return }
     let mayBeListed = record.entity.referenceSlots.contains { slot in
       base[slot] != present[slot] && (record.kind == .deleted || record.changed.contains(slot))
     }

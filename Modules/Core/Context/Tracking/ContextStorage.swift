@@ -63,8 +63,8 @@ final class ContextStorage: @unchecked Sendable {
   /// Whether the running work plans again after a save that loses a race, see
   /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
   var isPlanningAgain = false
-  /// The temporary identifiers of a parent's records that the user knows without an object. An identifier leaves the
-  /// set when the record gets its permanent identifier.
+  /// The temporary identifiers of a parent's records that the user knows, and of which the context retains no object.
+  /// An identifier leaves the set when the record gets its permanent identifier.
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
   var pendingDeletes = PendingDeletes()
@@ -194,9 +194,12 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Turns an unsaved record into a delete.
-  func markDeleted(_ record: PendingRecord) {
+  ///
+  /// - Parameter version: The version that the deleting child has read; 0 for a delete of the context itself.
+  func markDeleted(_ record: PendingRecord, readByChild version: Int64 = 0) {
     withPending {
       record.kind = .deleted
+      record.versionReadByChild = version
       hasDeletes = true
     }
   }

@@ -40,9 +40,7 @@ final class FetchGroup {
   /// Adds the records of rows, in the order of their objects.
   func add(_ rows: [Row]) {
     if ids.isEmpty { ids.reserveCapacity(rows.count) }
-    rows.withUnsafeBufferPointer { rows in
-      for row in rows { ids.append(row.id) }
-    }
+    rows.forEachBorrowed { ids.append($0.id) }
   }
 
   /// The memory of the group, in records. The overhead of a group counts as 16 records.

@@ -127,12 +127,14 @@ final class ObjectRegistry: @unchecked Sendable {
     found: (ManagedObject, Row, Int) -> Void
   ) {
     guard let first = rows.first?.id else { return }
-    var registered: [(ManagedObject, Row, Int)] = []
+    // The indices of registered objects in `objects`.
+    var registered: [Int] = []
+    let start = objects.count
     locked {
       indexNewObjects()
       table.reserve(rows.count, inSpaceOf: first)
       var (space, keys) = (first, table.makeKeys(inSpaceOf: first))
-      for row in rows {
+      rows.forEachBorrowed { row in
         let id = row.id
         if !id.hasSameSpace(as: space) {
           table.reserve(rows.count, inSpaceOf: id)
@@ -140,17 +142,18 @@ final class ObjectRegistry: @unchecked Sendable {
         }
         keys.pointee.update(id.key) { word in
           if let object = Self.retained(word) {
-            registered.append((object, row, objects.count))
-            objects.append(object)
+            registered.append(objects.count)
+            objects.append(consume object)
             return word
           }
           let object = make(row, objects.count)
-          objects.append(object)
-          return Self.word(object)
+          let word = Self.word(object)
+          objects.append(consume object)
+          return word
         }
       }
     }
-    for (object, row, index) in registered { found(object, row, index) }
+    for index in registered { found(objects[index], rows[index - start], index) }
   }
 
   /// The objects of identifiers; `nil` for an identifier without an object.

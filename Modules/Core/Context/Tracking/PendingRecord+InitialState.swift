@@ -3,15 +3,13 @@
 struct InitialState {
   /// The default values that hooks of a new object set, by slot.
   var defaults: [Int: AttributeValue] = [:]
-  /// The slots that the user of a child context assigned before the child's save.
-  var assignedByChild = SlotSet()
 }
 
 extension PendingRecord {
   /// The slots of an inserted record with assigned values, without defaults of the model or of a hook.
   var assignedSlots: SlotSet {
     guard let initialState else { return changed }
-    var slots = changed.union(initialState.assignedByChild)
+    var slots = changed
     for (slot, value) in initialState.defaults where draft[slot] == value { slots.remove(slot) }
     return slots
   }

@@ -8,22 +8,32 @@ extension PendingRecord {
   /// Called under the context's lock.
   ///
   /// - Parameters:
-  ///   - inherited: The slots whose values in the base are unsaved edits of a parent.
+  ///   - row: The row below the edits, with the unsaved edits of parents.
+  ///   - stored: The row without the edits of parents; `nil` if it is unknown.
+  ///   - parents: The unsaved edits of parents. An edit of the same property is based on the parent's edit, and is
+  ///     overtaken together with it.
   ///   - combined: The slots whose edits stay edits even if the row has the edited value, because a merge rule combines
   ///     both.
-  func refresh(from row: Row, keeping inherited: SlotSet, combining combined: SlotSet) {
+  func refresh(from row: Row, stored: Row?, below parents: [ParentEdits], combining combined: SlotSet) {
     guard let base, base.version < row.version else { return }
     // A delete is based on the whole record. It keeps its base, so that every change of the record conflicts with the
     // delete.
     guard kind != .deleted else {
       // No other writer can have changed a record between a parent's insert and its first save.
-      if (base.version == 0 && row.version == 1) || hasContent(of: row) { self.base = row }
+      let isKnown = (base.version == 0 && row.version == 1) || row.version == versionReadByChild
+      let saved = stored ?? row
+      if isKnown || hasContent(of: saved) { self.base = saved }
       return
     }
     var overtaken = overtaken ?? OvertakenEdits(madeOn: base.version)
-    for slot in changed where !isPosition(slot) && !inherited.contains(slot) {
-      let origin = overtaken[slot] ?? base[slot]
-      if row[slot] == origin { overtaken.forget(slot) } else { overtaken.note(slot, madeOn: origin) }
+    for slot in changed where !isPosition(slot) {
+      let inherited = parents.origin(of: slot)
+      let origin = overtaken[slot] ?? inherited ?? base[slot]
+      if inherited == nil {
+        if row[slot] == origin { overtaken.forget(slot) } else { overtaken.note(slot, madeOn: origin) }
+      } else if let stored, stored[slot] != base[slot] {
+        if stored[slot] == origin { overtaken.forget(slot) } else { overtaken.note(slot, madeOn: origin) }
+      }
     }
     self.overtaken = overtaken.isEmpty ? nil : overtaken
     rebase(onto: row, combining: combined)
@@ -37,21 +47,41 @@ extension PendingRecord {
   }
 
   /// Records the overtaken edits of a child context, before the edits themselves are applied. A child based on an older
-  /// state does not know the saves since then.
+  /// state does not know the saves since then. A child based on a newer state knows saves that this context has not
+  /// merged: its edits are based on the newer values.
   ///
   /// A child's edit replaces an unsaved edit of this context without a conflict.
   ///
   /// - Parameter current: Replaces the former identifier in a value by the present identifier.
   func noteOvertaken(of child: PendingRecord, current: (AttributeValue) -> AttributeValue) {
     guard let base, let childBase = child.base else { return }
-    let version = child.overtaken?.version ?? childBase.version
-    guard version < base.version else { return }
+    let readVersion = max(childBase.version, child.versionReadByChild)
+    versionReadByChild = child.kind == .deleted ? readVersion : max(versionReadByChild, readVersion)
+    guard childBase.version != base.version || child.overtaken != nil else { return }
+    let version = min(child.overtaken?.version ?? childBase.version, base.version)
     var overtaken = overtaken ?? OvertakenEdits(madeOn: version)
     for slot in child.editedSlots where !changed.contains(slot) && !isPosition(slot) {
-      let origin = child.overtaken?[slot] ?? current(childBase[slot])
-      if origin != base[slot] { overtaken.note(slot, madeOn: origin, version: version) }
+      // At an equal version, another value in the base is an unsaved edit of a parent.
+      let seen = childBase.version == base.version ? nil : current(childBase[slot])
+      guard let origin = child.overtaken?[slot] ?? seen, origin != base[slot] else { continue }
+      overtaken.note(slot, madeOn: origin, version: version)
     }
     self.overtaken = overtaken.isEmpty ? nil : overtaken
+  }
+
+  /// Applies a child's edit of a slot, after ``noteOvertaken(of:current:)``.
+  ///
+  /// - Parameter combined: The slots whose edits stay edits even if the base has the edited value, because a merge rule
+  ///   combines both.
+  func apply(_ value: AttributeValue, at slot: Int, of child: PendingRecord, combining combined: SlotSet) {
+    let noted = overtaken
+    set(value, at: slot)
+    guard noted?[slot] != nil, let base, let childBase = child.base, value == base[slot] else { return }
+    // The child may have set a value that this context has not merged back to the value of the base.
+    let isRevert = max(childBase.version, child.versionReadByChild) > base.version
+    guard isRevert || combined.contains(slot) else { return }
+    changed.insert(slot)
+    overtaken = noted
   }
 
   /// The overtaken edits of a save that reaches the store directly, in a context with parents.

@@ -38,6 +38,11 @@ final class PendingRecord {
   /// Whether a refresh has made the present state the base of all edits. An edit made over a parent's unsaved edit then
   /// does not conflict with earlier saves of the property.
   @exclusivity(unchecked) var hasAcceptedBase = false
+  /// The latest version of the record that a child context has read before its edit; 0 for none. Of a delete, the version
+  /// that the deleting child has read.
+  @exclusivity(unchecked) var versionReadByChild: Int64 = 0
+  /// Whether another writer has deleted the record, and the record has left the context for this reason.
+  @exclusivity(unchecked) var isDeletedElsewhere = false
   /// For a record without a context: the related objects, which are inserted together with this record's object.
   var uninsertedGraph: UninsertedGraph?
   /// The store that the user assigned to a new record.
@@ -137,14 +142,20 @@ final class PendingRecord {
 
   /// Writes a slot and records whether its value differs from the base.
   @inline(__always) func set(_ value: consuming AttributeValue, at slot: Int) {
+    noteValue(value, at: slot).pointee = value
+  }
+
+  /// Records whether a value differs from the base, and returns the address for the value in the draft. The caller
+  /// writes the value at once. For a caller that counts no reference to the record.
+  @inline(__always) func noteValue(_ value: AttributeValue, at slot: Int) -> UnsafeMutablePointer<AttributeValue> {
     if base == nil || differsFromBase(value, at: slot) {
       changed.insert(slot)
     } else {
       changed.remove(slot)
       if overtaken != nil { forgetOvertaken(at: slot) }
     }
-    draft.set(value, at: slot)
     if isIndexed { leaveIndex() }
+    return draft.address(at: slot)
   }
 
   /// Drops the overtaken edit of a slot after a revert of the edit.

@@ -12,6 +12,8 @@ extension ManagedObjectContext {
       guard storage.undo !== newValue else { return }
       endRecordingUndo()
       guard let newValue else { return }
+      // The rules of earlier deletes belong to these deletes, which the history does not have.
+      try? applyReadableDeleteRules()
       newValue.context?.endRecordingUndo()
       newValue.context = self
       storage.undo = newValue
@@ -38,13 +40,13 @@ extension ManagedObjectContext {
     // The delete rules are applied before the save, which would apply them without recording their changes.
     if storage.recordsUndo { try? applyPendingDeleteRules() }
     history.endTurn()
-    return try history.withoutRecording(body)
+    return try history.pausing(body)
   }
 
   /// Runs a block whose changes the undo history does not record.
   final func withoutUndo(_ body: () -> Void) {
     guard let history = storage.undo else { return body() }
-    history.withoutRecording(body)
+    history.pausing(body)
   }
 
   // MARK: Reverting
@@ -60,8 +62,11 @@ extension ManagedObjectContext {
       case .added(let recorded, let relationship, let id):
         try presentObject(recorded)?.changeMembers(of: relationship, .remove(history.present(id, in: self)))
       case .removed(let recorded, let relationship, let id):
-        guard let object = try presentObject(recorded) else { return }
+        guard let object = try presentObject(recorded), !storage.deletedWhileEdited.contains(object.recordID) else {
+          return
+        }
         let id = history.present(id, in: self)
+        guard isRestorable(id) else { return }
         // Delete rules do not remove a deleted member from a relationship without an inverse, so that the member may
         // still be there.
         if relationship.inverse == nil, try object.changedMemberIDs(of: relationship).contains(id) { return }
@@ -69,8 +74,9 @@ extension ManagedObjectContext {
       case .list(let list):
         guard let object = try presentObject(list.object) else { return }
         let members = try object.changedMemberIDs(of: list.relationship)
-        let reverted = list.reverted(members) { history.present($0, in: self) }
-        try object.changeMembers(of: list.relationship, .replace(members, by: reverted))
+        let gone = Set(list.removed.lazy.map { history.present($0, in: self) }.filter { !self.isRestorable($0) })
+        let reverted = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
+        if reverted != members { try object.changeMembers(of: list.relationship, .replace(members, by: reverted)) }
       case .inserted(let object):
         guard isPresent(object) else { return }
         try object.loadRow()
@@ -82,24 +88,61 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Loads the members that the undo of steps gives back to relationships, in one read for each store.
+  ///
+  /// - Returns: The members that still exist, for the caller to retain.
+  final func loadMembers(restoredBy steps: [UndoStep], by history: UndoHistory) throws -> [ManagedObject] {
+    let ids = steps.flatMap(\.removedIDs).map { history.present($0, in: self) }
+    guard !ids.isEmpty else { return [] }
+    return try loading {
+      enterUnit()
+      return try loadAndRetain(ids, isTarget: false, areUnique: false)
+    }
+  }
+
+  /// Whether a member that ``loadMembers(restoredBy:by:)`` has loaded may return to a relationship: the record exists, and
+  /// neither this context nor another writer has deleted it.
+  private final func isRestorable(_ id: ManagedObjectID) -> Bool {
+    guard let object = storage.registry.object(for: id), object.isLoaded else { return false }
+    return isPresent(object) && !storage.deletedWhileEdited.contains(id)
+  }
+
   /// Restores the value of a slot. A reference to a record that another writer has deleted becomes `nil`, as the delete
-  /// rule would have made it. A partner that another writer has given to the object in a one-to-one relationship does
-  /// not lead to the object any more.
+  /// rule would have made it. A partner or an owner that another writer has given to the object does not lead to the
+  /// object any more.
   private final func restore(_ value: AttributeValue, at slot: Int, of object: ManagedObject) throws {
     guard case .reference(let relationship) = object.entity.slots[slot] else {
       return try object.write(value, at: slot)
     }
-    if let inverse = relationship.inverse, inverse.slot != nil {
-      let former = try object.loadedValue(at: slot)
-      if former != value, let partner = try object.loadedPartner(former, of: relationship), partner !== object {
-        try partner.removeRelated(object, of: inverse)
+    try leaveTarget(at: slot, of: object, through: relationship, for: value)
+    if relationship.isConstrained, !value.isNull {
+      let target = try object.loadedPartner(value, of: relationship)
+      if target.map({ storage.deletedWhileEdited.contains($0.recordID) }) ?? true {
+        try object.write(.null, at: slot)
+        return try object.clearPosition(after: slot)
       }
     }
-    if relationship.isConstrained, !value.isNull, try object.loadedPartner(value, of: relationship) == nil {
-      try object.write(.null, at: slot)
-      return try object.clearPosition(after: slot)
-    }
     try object.write(value, at: slot)
+  }
+
+  /// Removes an object from the other side of its present reference, before an undo replaces the reference.
+  ///
+  /// The other steps of the group remove the object from the lists that the group has added it to, in advance. Another
+  /// list still has the object, because another writer has given the object to the list's owner.
+  private final func leaveTarget(
+    at slot: Int, of object: ManagedObject, through relationship: RelationshipDescription, for value: AttributeValue
+  ) throws {
+    guard let inverse = relationship.inverse else { return }
+    let former = try object.loadedValue(at: slot)
+    guard former != value, let partner = try object.loadedPartner(former, of: relationship) else { return }
+    if inverse.isToMany {
+      let below = object.pending == nil ? object.row : object.pending?.base
+      let isMember = partner.pending?.members[inverse]?.contains(object.recordID) ?? (below?[slot] == former)
+      guard isMember else { return }
+    } else if partner === object {
+      return
+    }
+    try partner.removeRelated(object, of: inverse)
   }
 
   /// The object with a recorded object's record: the recorded object itself, or the context's object of the record that

@@ -1,10 +1,12 @@
 // The undo of deletes.
 
 extension ManagedObjectContext {
-  /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again.
+  /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again. A record
+  /// that another writer has deleted too stays deleted.
   ///
   /// - Throws: Errors of loading members. No delete is reverted then.
   final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
+    let deletes = deletes.filter { !$0.record.isDeletedElsewhere }
     // The saved deletes, and deletes of objects that were never saved.
     let detachedDeletes = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
     // A read that fails later would leave members out as if other writers had deleted them.
@@ -23,15 +25,18 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Whether the record of a delete still marks its object for deletion.
+  /// Whether a record still marks the object of a delete for deletion. It is another record than the delete's if a refresh
+  /// has reverted the delete, and the undo of the refresh has deleted the object again.
   private final func isMarked(_ deleted: DeletedObject) -> Bool {
-    deleted.record.isTracked && deleted.object.pending === deleted.record
+    guard let record = deleted.object.pending, record.isTracked else { return false }
+    return record === deleted.record || record.kind == .deleted
   }
 
   private final func unmark(_ deleted: DeletedObject) {
+    guard let record = deleted.object.pending else { return }
     storage.pendingDeletes.remove(deleted.object)
-    storage.unmarkDeleted(deleted.record, as: deleted.kind)
-    storage.noteChange(deleted.record)
+    storage.unmarkDeleted(record, as: record === deleted.record ? deleted.kind : .updated)
+    storage.noteChange(record)
   }
 
   /// Gives a deleted object a new temporary identifier, because the identifier of a deleted record is never used again.
@@ -63,11 +68,15 @@ extension ManagedObjectContext {
       inserting: object.recordID,
       Row.make(id: object.recordID, entity: former.entity, version: 0, values: former.draft.values))
     for slot in record.entity.referenceSlots { record.replace(present(record[slot], by: history), at: slot) }
+    // The values are values of the user, not defaults: `changedValues()` and merge policies read the changed slots.
     if former.base == nil {
+      (record.changed, record.initialState) = (former.changed, former.initialState)
       record.reservedID = former.reservedID
       record.assignedStore = former.assignedStore
       record.members = former.members.mapValues { $0.mapped { history.present($0, in: self) } }
     } else {
+      let blank = record.entity.blankRow
+      record.changed = SlotSet((0..<record.draft.count).filter { record[$0] != blank[$0] })
       record.assignedStore = former.permanentID.storeIdentifier
     }
     return record

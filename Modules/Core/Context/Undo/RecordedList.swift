@@ -8,7 +8,8 @@ final class RecordedList {
   /// The members before the first change.
   let before: [ManagedObjectID]
   private var added: Set<ManagedObjectID> = []
-  private var removed: Set<ManagedObjectID> = []
+  /// The members that the group has removed.
+  private(set) var removed: Set<ManagedObjectID> = []
   /// Whether the group has moved members.
   private var isReordered = false
 

@@ -18,10 +18,11 @@
 /// An undo is an ordinary unsaved change of the context: observers are notified, and ``redo()`` reverts it. The history
 /// survives saves: the undo of a saved change is a new edit of the saved record, and the undo of a saved delete inserts
 /// the same object as a new record, with another identifier. An undo skips records that other writers have deleted, and
-/// clears references to them. In a one-to-one relationship, an undo also clears the reference of a partner that another
-/// writer has given to the record since. A rollback and a reset of the context remove all groups. A save in which an
-/// inserted record becomes a stored record, see ``MergePolicy``, removes the insert and its values from the history. A
-/// later undo leaves the stored record, and reverts the changes of other records that lead to it.
+/// clears references to them; it does not bring back a record that another writer has deleted too. A record leaves the
+/// list of an owner, and loses the reference of a partner in a one-to-one relationship, that another writer has given it
+/// since. A rollback and a reset of the context remove all groups. A save in which an inserted record becomes a stored
+/// record, see ``MergePolicy``, removes the insert and its values from the history. A later undo leaves the stored
+/// record, and reverts the changes of other records that lead to it.
 ///
 /// The history retains the objects of its groups. Recording costs some tens of nanoseconds for each change; the first
 /// change of an ordered relationship in a group reads and copies the list. An undo costs as much as the changes.
@@ -139,7 +140,8 @@ public final class UndoHistory {
         self[keyPath: stack].append(group)
         throw error
       }
-      self[keyPath: opposite].append(current)
+      // Other writers may have deleted all records of the group, so that nothing is left to restore.
+      if !current.isEmpty { self[keyPath: opposite].append(current) }
       current = UndoGroup()
       trim()
     }
@@ -148,14 +150,16 @@ public final class UndoHistory {
   private func revert(_ group: UndoGroup, in context: ManagedObjectContext) throws {
     // Deleted objects are restored first, because other steps may refer to them.
     try context.restore(group.deletes.reversed(), by: self)
-    for step in group.steps.reversed() { try context.revert(step, by: self) }
+    let members = try context.loadMembers(restoredBy: group.steps, by: self)
+    defer { withExtendedLifetime(members) {} }
+    for step in group.stepsToRevert { try context.revert(step, by: self) }
     try context.applyPendingDeleteRules()
   }
 
   /// Reverts the completed steps of an undo or redo that failed.
   private func revertCompletedSteps(in context: ManagedObjectContext) {
     let partial = current
-    withoutRecording { try? revert(partial, in: context) }
+    pausing { try? revert(partial, in: context) }
     current = UndoGroup()
   }
 
@@ -184,18 +188,33 @@ public final class UndoHistory {
   public func nameGroup(_ name: String) {
     check()
     current.name = name
+    // The end of a turn without changes drops the name.
+    awaitTurn()
   }
 
   /// Removes all changes from the history. The context keeps them.
   public func removeAll() {
     check()
+    // The rules of the deletes are part of the removed changes.
+    try? context?.applyReadableDeleteRules()
     clear()
   }
 
   /// Runs a block whose changes are not recorded. The block should not change properties with recorded changes: an undo
-  /// restores the values from before its group, and so reverts the block's changes of these properties too.
+  /// restores the values from before its group, and so reverts the block's changes of these properties too. The delete
+  /// rules of earlier deletes are applied before the block, and those of the block's deletes at its end.
   public func withoutRecording<T>(_ body: () throws -> T) rethrows -> T {
     check()
+    // The rules of earlier deletes are changes to record, the rules of deletes in the block are not.
+    try? context?.applyReadableDeleteRules()
+    return try pausing {
+      defer { try? context?.applyReadableDeleteRules() }
+      return try body()
+    }
+  }
+
+  /// Runs a block whose changes are not recorded, and applies no delete rules.
+  func pausing<T>(_ body: () throws -> T) rethrows -> T {
     pauses += 1
     updateRecording()
     defer {
@@ -305,12 +324,19 @@ public final class UndoHistory {
 
   /// Has the context find new records by their temporary identifiers, also after a save.
   private func expose(_ ids: [ManagedObjectID]) {
-    for id in ids { context?.storage.registry.object(for: id)?.flags.insert(.temporaryIDExposed) }
+    for id in ids { context?.storage.registry.object(for: id)?.exposeTemporaryID() }
   }
 
   /// Records the members of a deleted object at the time of the delete.
   func record(_ members: [ManagedObjectID], of relationship: RelationshipDescription, _ object: ManagedObject) {
     current.delete(of: object)?.members[relationship] = members
+  }
+
+  /// Records that the delete of an object is reverted, before the revert. A delete of the present group is dropped: the
+  /// undo of the group would revert it before it makes the delete again.
+  func recordRevert(ofDeleting object: ManagedObject) {
+    if current.delete(of: object) == nil { return record(.inserted(object)) }
+    current.removeSteps { if case .deleted(let deleted) = $0 { deleted.object === object } else { false } }
   }
 
   /// The list of an object that the present group has recorded; `nil` if the group has not changed the list.

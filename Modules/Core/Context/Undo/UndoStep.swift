@@ -29,6 +29,15 @@ enum UndoStep {
     }
   }
 
+  /// The members that an undo of the step gives back to a relationship.
+  var removedIDs: [ManagedObjectID] {
+    switch self {
+    case .removed(_, _, let id): [id]
+    case .list(let list): Array(list.removed)
+    default: []
+    }
+  }
+
   /// The identifiers that an undo of the step replaces by present ones.
   var recordedIDs: [ManagedObjectID] {
     switch self {

@@ -55,10 +55,9 @@ struct AggregateExecution {
   private func scan() throws -> [AttributeValue] {
     if plan.fetch.needsOverlay {
       let records = ContextRecords(context: context)
-      return try scan(AggregateSink(plan, records, preload: records.preload))
+      return try scan(AggregateSink(plan, records))
     }
-    let records = StoredRecords(context: context)
-    return try scan(AggregateSink(plan, records, preload: records.preload))
+    return try scan(AggregateSink(plan, StoredRecords(context: context)))
   }
 
   /// The groups computed from the records that a sink receives.
@@ -74,22 +73,17 @@ struct AggregateExecution {
 }
 
 /// Adds records to groups.
-private struct AggregateSink<Source: RecordSource>: FetchSink where Source.Record == RecordState {
-  /// Reads the targets at the end of a path of records together.
-  typealias Preload = ([RelationshipDescription], [RecordState]) throws -> Void
-
+private struct AggregateSink<Source: PreloadingSource>: FetchSink {
   let table: GroupTable
   private let source: Source
-  /// The paths over to-one relationships to the values of other records.
-  private let paths: [[RelationshipDescription]]
-  private let preload: Preload
+  /// The paths to the values of other records.
+  private let paths: [ResolvedPath]
   var sharesRows: Bool { false }
 
-  init(_ plan: AggregatePlan, _ source: Source, preload: @escaping Preload) {
+  init(_ plan: AggregatePlan, _ source: Source) {
     table = GroupTable(plan.groups)
     self.source = source
     paths = plan.preloadedPaths
-    self.preload = preload
   }
 
   mutating func receive(_ rows: [Row]) throws {
@@ -100,7 +94,7 @@ private struct AggregateSink<Source: RecordSource>: FetchSink where Source.Recor
   mutating func receive(_ records: ArraySlice<RecordState>) throws { try add(Array(records)) }
 
   private func add(_ records: [RecordState]) throws {
-    for path in paths { try preload(path, records) }
+    for path in paths { try source.preload(path, of: records) }
     for record in records { try table.add(record, in: source) }
   }
 }

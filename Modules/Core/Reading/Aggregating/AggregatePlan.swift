@@ -10,8 +10,13 @@ struct AggregatePlan {
   /// The columns of the result.
   let outputs: [Int]
 
-  /// - Parameter unsaved: The hierarchies with unsaved records, as in the plan of the fetch.
-  init<Result>(_ request: AggregateRequest<Result>, _ fetch: FetchPlan, unsaved: UnsavedHierarchies) throws {
+  /// - Parameters:
+  ///   - current: Returns the present identifier of a record for a former one, which a having predicate may contain.
+  ///   - unsaved: The hierarchies with unsaved records, as in the plan of the fetch.
+  init<Result>(
+    _ request: AggregateRequest<Result>, _ fetch: FetchPlan, current: (ManagedObjectID) -> ManagedObjectID,
+    unsaved: UnsavedHierarchies
+  ) throws {
     guard request.fetchOffset >= 0, request.fetchLimit.map({ $0 >= 0 }) != false else {
       throw CoherenceError(.invalidFetchRequest, "Limit and offset of an aggregate request cannot be negative.")
     }
@@ -22,11 +27,12 @@ struct AggregatePlan {
     let entity = fetch.query.entity
     var columns = try GroupColumns(groupedBy: request.propertiesToGroupBy.map { PropertyPath($0) }, of: entity)
     outputs = try request.propertiesToFetch.map { column throws(CoherenceError) in
-      let index = try columns.index(of: PropertyPath(column.expression))
-      columns.name(index, column.name)
-      return index
+      try columns.index(of: PropertyPath(column.expression))
     }
-    let having = try request.havingPredicate?.mappingPaths { path throws(CoherenceError) in
+    // Named after the last expression, because the name of a column hides a property of that name.
+    for (index, column) in zip(outputs, request.propertiesToFetch) { columns.name(index, column.name) }
+    let condition = try request.havingPredicate?.flattened().replacingReferences(current)
+    let having = try condition?.mappingPaths { path throws(CoherenceError) in
       PropertyPath(names: ["\(try columns.index(of: path))"])
     }
     let order = try Self.order(request.sortKeys, &columns)
@@ -77,10 +83,10 @@ struct AggregatePlan {
     return query
   }
 
-  /// The to-one relationships that lead to the values of other records.
-  var preloadedPaths: [[RelationshipDescription]] {
-    var paths: [[RelationshipDescription]] = []
-    for path in columns.readPaths where !path.steps.isEmpty && !paths.contains(path.steps) { paths.append(path.steps) }
+  /// The paths to other records whose values the keys and aggregates read, each once.
+  var preloadedPaths: [ResolvedPath] {
+    var paths: [ResolvedPath] = []
+    for case let path? in columns.readPaths.map(\.toOtherRecords) where !paths.contains(path) { paths.append(path) }
     return paths
   }
 }

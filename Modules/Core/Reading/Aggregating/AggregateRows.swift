@@ -2,10 +2,10 @@
 struct AggregateRows {
   /// The values of all rows, row after row.
   let values: [AttributeValue]
-  /// The number of columns.
+  /// The number of columns: one at least.
   let width: Int
   /// The number of rows.
-  var count: Int { width == 0 ? 0 : values.count / width }
+  var count: Int { values.count / width }
 }
 
 /// Makes the rows of a plan from groups: computes averages, and filters, orders and cuts the groups unless the store
@@ -18,7 +18,7 @@ struct AggregateRowBuilder {
   /// - Throws: ``ErrorCode/arithmeticOverflow`` for a sum of a row that its type cannot hold.
   func rows(of groups: StoreGroups) throws -> AggregateRows {
     let width = plan.columns.keys.count + plan.columns.aggregates.count
-    let starts = Array(stride(from: 0, to: width == 0 ? 0 : groups.values.count, by: width))
+    let starts = Array(stride(from: 0, to: groups.values.count, by: width))
     let startsOfRows = try groups.isRangeExact ? starts[...] : startsInRange(starts, groups)
     var values: [AttributeValue] = []
     values.reserveCapacity(startsOfRows.count * plan.outputs.count)

@@ -55,7 +55,8 @@ extension ManagedObjectContext {
       try measured(StackOperation(.fetch, name(of: request.records)), ifFailed: .fetch(records: 0)) {
         try reading(request.records) { fetch in
           let unsaved = request.records.includesPendingChanges ? UnsavedHierarchies(in: self) : UnsavedHierarchies()
-          return try AggregateExecution(try AggregatePlan(request, fetch, unsaved: unsaved), in: self).run()
+          let plan = try AggregatePlan(request, fetch, current: current, unsaved: unsaved)
+          return try AggregateExecution(plan, in: self).run()
         }
       } as: {
         .fetch(records: $0.count)

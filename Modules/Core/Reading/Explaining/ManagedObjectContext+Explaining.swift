@@ -28,8 +28,9 @@ extension ManagedObjectContext {
   private final func explanation(
     of plan: FetchPlan, by store: any PersistentStore
   ) throws -> FetchExplanation.Store {
-    let replacedCount = plan.needsOverlay && plan.isMergeable ? try unsavedStates(for: plan).replacedCount : 0
-    let query = plan.isMergeable ? plan.orderedQuery(replacing: replacedCount) : plan.unorderedQuery
+    let replacedCount = plan.needsOverlay && !plan.dependsOnUnsaved ? try unsavedStates(for: plan).replacedCount : 0
+    let query =
+      plan.isMergeable ? plan.orderedQuery(replacing: replacedCount) : plan.candidateQuery(replacing: replacedCount)
     let reader = try reader(for: store)
     if let reader = reader as? any QueryExplaining {
       return FetchExplanation.Store(

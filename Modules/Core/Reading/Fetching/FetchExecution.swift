@@ -24,18 +24,30 @@ struct FetchExecution {
     }
   }
 
-  /// Returns the number of records in the plan's range, counted by the only store; `nil` if the store cannot count
-  /// them, or if too many records would have to be excluded. The store leaves out saved records with unsaved changes,
-  /// which the context counts.
+  /// Returns the number of records in the plan's range, counted by the stores; `nil` if a store cannot count them, or if
+  /// too many records would have to be excluded. The stores leave out saved records with unsaved changes, which the
+  /// context counts.
   func storedCount() throws -> Int? {
-    guard plan.stores.count == 1, !plan.dependsOnUnsaved else { return nil }
-    let reader = try context.reader(for: plan.stores[0])
-    guard plan.needsOverlay else { return try reader.count(plan.query) }
+    guard !plan.dependsOnUnsaved else { return nil }
+    guard plan.needsOverlay else {
+      if plan.stores.count == 1 { return try context.reader(for: plan.stores[0]).count(plan.query) }
+      return try sumOfCounts(plan.unorderedQuery).map { plan.range.part(of: 0..<$0).count }
+    }
     let filter = try overlaidFilter()
     guard let replacedIDs = filter.unsaved.replacedIDs, replacedIDs.count <= Self.greatestExclusion,
-      let stored = try reader.count(plan.unorderedQuery.excluding(replacedIDs))
+      let stored = try sumOfCounts(plan.unorderedQuery.excluding(replacedIDs))
     else { return nil }
     return plan.range.part(of: 0..<(stored + (try filter.matchingUnsaved().count))).count
+  }
+
+  /// The number of records of all stores that satisfy a query without a range; `nil` if a store cannot count them.
+  private func sumOfCounts(_ query: StoreQuery) throws -> Int? {
+    var sum = 0
+    for store in plan.stores {
+      guard let count = try context.reader(for: store).count(query) else { return nil }
+      sum += count
+    }
+    return sum
   }
 
   /// The greatest number of records that the condition of a count excludes.
@@ -43,7 +55,9 @@ struct FetchExecution {
 
   /// Passes all matching records to a sink, in any order, without regard to the range.
   func scan<Sink: FetchSink>(into sink: inout Sink) throws {
-    if plan.needsOverlay { try scan(overlaidFilter(), into: &sink) } else { try scan(storedFilter, into: &sink) }
+    let query = plan.unorderedQuery
+    guard plan.needsOverlay else { return try scan(storedFilter, query, into: &sink) }
+    try scan(overlaidFilter(), query, into: &sink)
   }
 
   /// The filter for a plan without an overlay, which reads the state of the stores.
@@ -102,25 +116,33 @@ struct FetchExecution {
     try merge.finish(into: &sink)
   }
 
-  /// Reads all matching records, orders them and cuts the range.
+  /// Reads the matching candidates for the range, orders them and cuts the range.
   private func order<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
     var all = RecordSink(sharesRows: sink.sharesRows)
-    try scan(filter, into: &all)
+    try scan(filter, plan.candidateQuery(replacing: filter.unsaved.replacedCount), into: &all)
     try sink.receive(plan.range.part(of: try filter.sorted(all.records)))
   }
 
   // MARK: In any order
 
   /// Passes the matching rows of all stores to a sink, then the matching unsaved records.
-  private func scan<Source, Sink: FetchSink>(_ filter: RecordFilter<Source>, into sink: inout Sink) throws {
-    let query = plan.unorderedQuery
+  ///
+  /// - Parameter query: The query for the rows. With a limit, its first rows of each store suffice.
+  private func scan<Source, Sink: FetchSink>(
+    _ filter: RecordFilter<Source>, _ query: StoreQuery, into sink: inout Sink
+  ) throws {
     for store in plan.stores {
       let reader = try context.reader(for: store)
       if !plan.dependsOnUnsaved, try sink.receiveAll(of: query, from: reader, except: filter.unsaved) { continue }
       let fetch = try context.beginFetch(query, from: reader)
       let predicate = plan.dependsOnUnsaved || !fetch.isPredicateExact ? plan.predicate : nil
-      try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) {
-        try sink.receive(filter.matching($0, predicate))
+      var missing = query.limit ?? .max
+      try context.forEachBatch(
+        of: fetch.cursor, isSharing: sink.sharesRows, while: { !fetch.isOrderExact || missing > 0 }
+      ) {
+        let rows = try filter.matching($0, predicate)
+        missing -= rows.count
+        try sink.receive(rows)
       }
     }
     let found = try filter.matchingUnsaved()

@@ -18,11 +18,13 @@ struct FetchPlan {
   let prefetches: PrefetchPaths
 
   /// - Parameters:
+  ///   - storeIdentifiers: The stores of the context; `nil` for all stores.
   ///   - scope: A further condition, which only reads values of the record itself.
   ///   - current: Returns the present identifier of a record for a former one, which a predicate may contain.
   ///   - unsaved: The hierarchies with unsaved records, after the delete rules.
   init<Result>(
-    _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator, within scope: FetchPredicate? = nil,
+    _ request: FetchRequest<Result>, in coordinator: PersistentStoreCoordinator,
+    among storeIdentifiers: Set<StoreIdentifier>? = nil, within scope: FetchPredicate? = nil,
     current: (ManagedObjectID) -> ManagedObjectID, unsaved: UnsavedHierarchies
   ) throws {
     let entity = try request.entity(in: coordinator.managedObjectModel)
@@ -41,8 +43,11 @@ struct FetchPlan {
     self.predicate = predicate
     self.order = order
     entities = query.entities
-    let holders = try coordinator.stores(holding: entity)
-    stores = request.includesReadOnlyStores ? holders : holders.filter { !$0.environment.isReadOnly }
+    stores = try coordinator.stores(holding: entity).filter { store in
+      (request.includesReadOnlyStores || !store.environment.isReadOnly)
+        && request.storeIdentifiers?.contains(store.identifier) != false
+        && storeIdentifiers?.contains(store.identifier) != false
+    }
     returnsObjectsAsFaults = request.returnsObjectsAsFaults
     dependsOnUnsaved = unsaved.areRead(by: requested, sortKeys: request.sortKeys, of: entity)
     needsOverlay = dependsOnUnsaved || unsaved.contains(entity.root)
@@ -80,18 +85,32 @@ struct FetchPlan {
 
   /// Whether unsaved records can be merged into ordered rows: all rows come from one store, and the order only depends
   /// on values in the rows.
-  var isMergeable: Bool {
-    stores.count == 1 && (!needsOverlay || !dependsOnUnsaved && order?.dependencies.relationships.isEmpty != false)
+  var isMergeable: Bool { stores.count == 1 && isOrderOfRows }
+
+  /// Whether each store orders its rows as the context does, with unsaved changes too.
+  private var isOrderOfRows: Bool {
+    !needsOverlay || !dependsOnUnsaved && order?.dependencies.relationships.isEmpty != false
   }
 
   /// Returns the query for ordered rows. Unsaved records replace some rows, so that the limit is raised by their
   /// number.
   ///
   /// - Parameter count: The greatest number of rows that unsaved records replace.
-  func orderedQuery(replacing count: Int) -> StoreQuery {
-    guard needsOverlay else { return query }
+  func orderedQuery(replacing count: Int) -> StoreQuery { needsOverlay ? firstRows(replacing: count) : query }
+
+  /// Returns the query for the candidates of a result that the context orders itself. With a limit, each store returns
+  /// its first rows alone, if it orders them as the context does.
+  ///
+  /// - Parameter count: The greatest number of rows that unsaved records replace.
+  func candidateQuery(replacing count: Int) -> StoreQuery {
+    let query = firstRows(replacing: count)
+    return isOrderOfRows && query.limit != nil ? query : unorderedQuery
+  }
+
+  /// The query for the first ordered rows, up to the end of the range.
+  private func firstRows(replacing count: Int) -> StoreQuery {
     var query = query
-    // The context skips the offset itself, because unsaved records may come before the first rows.
+    // The context skips the offset itself, because other records may come before the first rows.
     query.offset = 0
     query.limit = self.query.limit.flatMap { limit in
       let (before, isBeyond) = self.query.offset.addingReportingOverflow(count)

@@ -13,7 +13,9 @@ extension ManagedObjectContext {
       rows += try source.matching(batch, predicate, of: query.entity)
     }
     if !fetch.isOrderExact {
-      let decorated = try rows.map { (values: try order.sortValues(of: RecordState($0), in: source), row: $0) }
+      let records = rows.map { RecordState($0) }
+      for key in query.sortKeys { try source.preload(try ResolvedPath(key.path, from: query.entity), of: records) }
+      let decorated = try zip(records, rows).map { (values: try order.sortValues(of: $0, in: source), row: $1) }
       rows = decorated.sorted { left, right in
         let comparison = order.order(left.values, right.values)
         return comparison == 0 ? left.row.key < right.row.key : comparison < 0

@@ -6,8 +6,8 @@ extension ManagedObjectContext {
   /// Finds the same records as ``fetch(_:)``: unsaved changes count unless the request excludes them, and unsaved
   /// records have temporary identifiers. Makes no objects. The identifiers may be passed to any thread.
   ///
-  /// Cost: one statement for each store, which returns the keys alone. Unsaved changes of records of the hierarchy, and
-  /// parts of the request that the store cannot evaluate exactly, have it return the rows.
+  /// Cost: one statement for each store, which returns the keys alone. Unsaved changes of records of the hierarchy, parts
+  /// of the request that the store cannot evaluate exactly, and a second store with the entity have it return the rows.
   ///
   /// - Throws: As ``fetch(_:)``.
   public final func fetchIDs<R: ManagedObject>(_ request: FetchRequest<R>) throws -> [ManagedObjectID] {
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
         // Retained until the end, because the context does not retain clean objects.
         var found = try loadedObjects(ids)
         let result = try ids.compactMap { id in try found[id].flatMap { try $0.ifPresent(as: type) } }
-        for object in result where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }
+        for object in result where object.recordID.isTemporaryID { object.exposeTemporaryID() }
         group(result)
         found.removeAll()
         return result

@@ -43,7 +43,7 @@ extension ManagedObjectContext {
       storage.exposedTemporaryIDs.insert(id)
       return
     }
-    object.flags.insert(.temporaryIDExposed)
+    object.exposeTemporaryID()
   }
 
   /// Whether the caller runs on the main actor, where main-queue contexts are used.

@@ -32,8 +32,7 @@ struct RecordFilter<Source: PreloadingSource> {
   func sorted(_ records: [RecordState]) throws -> [RecordState] {
     guard let order = plan.order else { return records.sorted { ManagedObjectID.precedes($0.id, $1.id) } }
     for key in plan.query.sortKeys {
-      let path = try ResolvedPath(key.path, from: plan.query.entity).steps
-      if !path.isEmpty { try source.preload(path, of: records) }
+      try source.preload(try ResolvedPath(key.path, from: plan.query.entity), of: records)
     }
     let decorated = try records.map { (values: try order.sortValues(of: $0, in: source), record: $0) }
     return decorated.sorted { left, right in

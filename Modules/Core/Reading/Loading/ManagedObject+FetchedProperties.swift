@@ -41,7 +41,7 @@ extension ManagedObject {
       guard let source = self as? Source else {
         throw CoherenceError(.wrongType, "The fetched property is of \(Source.self), not of '\(entity.name)'.")
       }
-      return try fetched(AnyHashable(ObjectIdentifier(key))) { try request(source) }
+      return try fetched(AnyHashable(ObjectIdentifier(key)), of: key) { try request(source) }
     }
   }
 
@@ -51,7 +51,7 @@ extension ManagedObject {
   ///   ``ManagedObjectContext/fetch(_:)``.
   public final func fetchedObjects(for name: String) throws -> [ManagedObject] {
     let property = try entity.fetchedProperty(named: name)
-    return try fetched(AnyHashable(name)) { try property.request(for: self) }
+    return try fetched(AnyHashable(name), of: nil) { try property.request(for: self) }
   }
 
   /// Drops the kept results of the object's fetched properties, so that the next access fetches them again.
@@ -62,18 +62,22 @@ extension ManagedObject {
 
   /// Returns the kept result of a fetched property, or fetches it and keeps the result.
   ///
-  /// - Parameter key: The name or the key of the property, under which the object keeps the result.
+  /// - Parameters:
+  ///   - identity: The name of the property, or the identity of its key, under which the object keeps the result.
+  ///   - key: The key of the property; `nil` for a property with a name.
   private final func fetched<Target>(
-    _ key: AnyHashable, _ request: () throws -> FetchRequest<Target>
+    _ identity: AnyHashable, of key: AnyObject?, _ request: () throws -> FetchRequest<Target>
   ) throws -> [Target] {
     check()
     guard let context = managedObjectContext else { throw deletedError() }
-    if let ids = caches?.fetched[key] { return try context.presentObjects(of: ids).downcast(to: Target.self) }
+    if let result = caches?.fetched[identity], result.key === key {
+      return try context.presentObjects(of: result.ids).downcast(to: Target.self)
+    }
     let objects = try context.fetch(try request())
     // The kept temporary identifiers must lead to the objects after a save.
-    for object in objects where object.recordID.isTemporaryID { object.flags.insert(.temporaryIDExposed) }
+    for object in objects where object.recordID.isTemporaryID { object.exposeTemporaryID() }
     if caches == nil { caches = ObjectCaches() }
-    caches?.fetched[key] = objects.map(\.recordID)
+    caches?.fetched[identity] = KeptResult(key: key, ids: objects.map(\.recordID))
     return objects
   }
 }

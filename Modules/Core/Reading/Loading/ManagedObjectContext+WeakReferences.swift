@@ -23,15 +23,15 @@ extension ManagedObjectContext {
       let ids = Set(references.lazy.compactMap(\.id))
       let coordinator = try coordinator()
       var result: [WeakReference<Target>: Target] = [:]
-      let wanted = try Dictionary(
-        ids.map { (try coordinator.objectID(for: $0), $0) }, uniquingKeysWith: { first, _ in first })
+      // References with two names of a renamed entity may lead to one record.
+      let wanted = try Dictionary(grouping: ids) { try coordinator.objectID(for: $0) }
       for object in try presentObjects(with: Array(wanted.keys)) {
-        guard let id = wanted[object.recordID] else { continue }
+        guard let ids = wanted[object.recordID] else { continue }
         guard let target = object as? Target else {
           throw CoherenceError(
             .wrongType, "A weak reference to \(Target.self) leads to an object of '\(object.entity.name)'.")
         }
-        result[WeakReference(id)] = target
+        for id in ids { result[WeakReference(id)] = target }
       }
       return result
     }

@@ -40,8 +40,4 @@ final class RecentObjects {
     if self.unit != unit { missing = [:] }
     return missing[id]
   }
-
-  func removeAll() {
-    (newer, older, missing) = ([], [], [:])
-  }
 }

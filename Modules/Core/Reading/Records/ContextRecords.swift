@@ -80,6 +80,12 @@ struct ContextRecords: PreloadingSource, AggregateRetaining {
     // Members are read through the objects of their owners, because lists may have unsaved changes.
   }
 
+  func preload(memberCounts relationship: RelationshipDescription, of owners: [RecordState]) throws {
+    // Members are counted through the objects of their owners.
+  }
+
+  func preloadedMembers(of relationship: RelationshipDescription, owners: [RecordState]) -> [RecordState] { [] }
+
   /// The state of a record; `nil` when it is deleted or missing.
   func state(of id: ManagedObjectID) throws -> RecordState? {
     if let record = context.storage.record(for: id) { return record.kind == .deleted ? nil : RecordState(record) }

@@ -4,6 +4,48 @@ protocol PreloadingSource: RecordSource where Record == RecordState {
   func preload(_ path: [RelationshipDescription], of records: some Sequence<RecordState>) throws
   /// Reads the members of owners together, so that ``RecordSource/members(of:from:)`` knows them.
   func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws
+  /// Reads the numbers of members of owners together, so that ``RecordSource/memberCount(of:from:)`` knows them.
+  func preload(memberCounts relationship: RelationshipDescription, of owners: [RecordState]) throws
+  /// Returns the members of owners whose related records are read together; none if the source reads the members of
+  /// each owner by themselves.
+  func preloadedMembers(of relationship: RelationshipDescription, owners: [RecordState]) throws -> [RecordState]
+}
+
+extension PreloadingSource {
+  /// Reads the records together to which a path leads from records: the targets of its to-one relationships, and the
+  /// members at its end.
+  func preload(_ path: ResolvedPath, of records: [RecordState]) throws {
+    if !path.steps.isEmpty { try preload(path.steps, of: records) }
+    switch path.target {
+    case .toMany(let relationship):
+      try preload(members: relationship, of: owners(of: relationship, at: path, from: records))
+    case .aggregate(let aggregate) where aggregate.operand == nil:
+      let relationship = aggregate.relationship
+      try preload(memberCounts: relationship, of: owners(of: relationship, at: path, from: records))
+    case .aggregate(let aggregate):
+      let relationship = aggregate.relationship
+      let owners = try owners(of: relationship, at: path, from: records)
+      try preload(members: relationship, of: owners)
+      guard let operand = aggregate.operand?.toOtherRecords else { return }
+      try preload(operand, of: try preloadedMembers(of: relationship, owners: owners))
+    case .attribute, .toOne, .identity: break
+    }
+  }
+
+  /// The owners of a relationship at the end of a path over to-one relationships, each once. The targets are preloaded.
+  private func owners(
+    of relationship: RelationshipDescription, at path: ResolvedPath, from records: [RecordState]
+  ) throws -> [RecordState] {
+    var owners = records
+    for step in path.steps {
+      var targets: [ManagedObjectID: RecordState] = [:]
+      for owner in owners where owner.entity.isKind(of: step.entity) {
+        if let next = try target(of: step, from: owner) { targets[next.id] = next }
+      }
+      owners = Array(targets.values)
+    }
+    return owners.filter { $0.entity.isKind(of: relationship.entity) }
+  }
 }
 
 extension PreloadingSource {
@@ -14,7 +56,7 @@ extension PreloadingSource {
   func matching(_ rows: [Row], _ predicate: PreparedPredicate, of entity: EntityDescription) throws -> [Row] {
     guard let split = predicate.split else {
       let records = rows.map { RecordState($0) }
-      try preload(for: predicate.predicate, of: records, from: entity)
+      try preload(for: predicate.predicate, of: [PreloadingSubject(records: records, entity: entity)])
       return try zip(rows, records).filter { try predicate.matches($0.1, in: self) }.map(\.0)
     }
     let candidates = rows.compactMap { row -> Candidate? in
@@ -22,20 +64,38 @@ extension PreloadingSource {
       guard let remainder = split.remainder(for: record, in: self) else { return nil }
       return Candidate(row: row, record: record, condition: remainder)
     }
-    try preload(for: predicate.predicate, of: candidates.map(\.record), from: entity)
+    let subject = PreloadingSubject(records: candidates.map(\.record), entity: entity)
+    try preload(for: predicate.predicate, of: [subject])
     return try candidates.filter { try $0.condition.holds(for: $0.record, in: self) }.map(\.row)
   }
 
-  /// Reads the related records together that a predicate reads.
-  private func preload(
-    for predicate: FetchPredicate, of records: [RecordState], from entity: EntityDescription
-  ) throws {
-    guard !records.isEmpty else { return }
-    for path in predicate.preloadedPaths(from: entity) { try preload(path, of: records) }
-    for relationship in predicate.preloadedMembers(of: entity) {
-      try preload(members: relationship, of: records.filter { $0.entity.isKind(of: relationship.entity) })
+  /// Reads the related records together that a predicate reads, and then those that its conditions on members read.
+  ///
+  /// - Parameter subjects: The records of the conditions, from the outermost to the innermost.
+  private func preload(for predicate: FetchPredicate, of subjects: [PreloadingSubject]) throws {
+    guard subjects.last?.records.isEmpty == false else { return }
+    let entities = subjects.map(\.entity)
+    for (index, paths) in predicate.preloadedPaths(from: entities) {
+      for path in paths { try preload(path, of: subjects[index].records) }
+    }
+    for (path, condition) in predicate.memberConditions {
+      guard let index = path.subjectIndex(among: entities),
+        let resolved = try? ResolvedPath(path, from: entities[index]),
+        case .toMany(let relationship) = resolved.target,
+        !condition.preloadedPaths(from: entities + [relationship.destination]).isEmpty
+      else { continue }
+      let owners = try owners(of: relationship, at: resolved, from: subjects[index].records)
+      let members = try preloadedMembers(of: relationship, owners: owners)
+      try preload(
+        for: condition, of: subjects + [PreloadingSubject(records: members, entity: relationship.destination)])
     }
   }
+}
+
+/// The records of a condition, whose related records are read together.
+private struct PreloadingSubject {
+  let records: [RecordState]
+  let entity: EntityDescription
 }
 
 /// A row with the condition that still decides about it.
@@ -45,44 +105,91 @@ private struct Candidate {
   let condition: Condition
 }
 
+extension ResolvedPath {
+  /// The part of the path that leads to other records; `nil` for a value of the record itself.
+  var toOtherRecords: ResolvedPath? {
+    switch target {
+    case .toMany, .aggregate: return self
+    case .attribute, .toOne, .identity:
+      guard !steps.isEmpty else { return nil }
+      // Paths to several values of one record are the same path.
+      var path = self
+      path.target = .identity
+      return path
+    }
+  }
+}
+
+extension PropertyPath {
+  /// The index of the record from which the path begins among the records around it, the outermost first; `nil` for a
+  /// path that begins outside of them.
+  fileprivate func subjectIndex(among subjects: [EntityDescription]) -> Int? {
+    let index = subjects.count - 1 - outerLevel
+    return subjects.indices.contains(index) ? index : nil
+  }
+}
+
 extension FetchPredicate {
-  /// The paths of to-one relationships from the fetched record to values of the predicate, without paths inside of
-  /// conditions on members.
-  func preloadedPaths(from entity: EntityDescription) -> Set<[RelationshipDescription]> {
-    Set(paths.compactMap { try? ResolvedPath($0, from: entity).steps }).filter { !$0.isEmpty }
+  /// The paths to other records that the predicate reads, without paths inside of conditions on members, by the index
+  /// of the record from which they begin.
+  ///
+  /// - Parameter subjects: The entities of the records around the predicate, from the outermost to the innermost.
+  fileprivate func preloadedPaths(from subjects: [EntityDescription]) -> [Int: Set<ResolvedPath>] {
+    var result: [Int: Set<ResolvedPath>] = [:]
+    for path in paths {
+      guard let index = path.subjectIndex(among: subjects),
+        let resolved = (try? ResolvedPath(path, from: subjects[index]))?.toOtherRecords
+      else { continue }
+      result[index, default: []].insert(resolved)
+    }
+    return result
   }
 
-  /// The relationships of the fetched record whose members have conditions.
-  func preloadedMembers(of entity: EntityDescription) -> Set<RelationshipDescription> {
-    Set(
-      memberPaths.compactMap { path in
-        guard let resolved = try? ResolvedPath(path, from: entity), resolved.steps.isEmpty,
-          case .toMany(let relationship) = resolved.target
-        else { return nil }
-        return relationship
-      })
-  }
-
-  /// The paths to members with conditions.
-  private var memberPaths: [PropertyPath] {
+  /// The outermost conditions on members, with the paths to the members.
+  fileprivate var memberConditions: [(path: PropertyPath, condition: FetchPredicate)] {
     switch self {
-    case .and(let parts), .or(let parts): parts.flatMap(\.memberPaths)
-    case .not(let part): part.memberPaths
-    case .quantified(_, let path, _): [path]
-    case .constant, .comparison, .membership, .list, .between: []
+    case .constant: []
+    case .comparison(let left, _, let right, _): left.memberConditions + right.memberConditions
+    case .membership(let expression, _, _), .list(let expression, _, _, _): expression.memberConditions
+    case .between(let value, let lower, let upper):
+      value.memberConditions + lower.memberConditions + upper.memberConditions
+    case .and(let parts), .or(let parts): parts.flatMap(\.memberConditions)
+    case .not(let part): part.memberConditions
+    case .quantified(_, let path, let condition): [(path, condition)]
     }
   }
 
-  /// The paths that the predicate reads from the fetched record.
+  /// The paths that the predicate reads, without paths inside of conditions on members.
   private var paths: [PropertyPath] {
     switch self {
     case .constant: []
-    case .comparison(let left, _, let right, _): left.paths + right.paths
-    case .membership(let expression, _, _), .list(let expression, _, _, _): expression.paths
-    case .between(let value, let lower, let upper): value.paths + lower.paths + upper.paths
+    case .comparison(let left, _, let right, _): left.preloadedPaths + right.preloadedPaths
+    case .membership(let expression, _, _), .list(let expression, _, _, _): expression.preloadedPaths
+    case .between(let value, let lower, let upper):
+      value.preloadedPaths + lower.preloadedPaths + upper.preloadedPaths
     case .and(let parts), .or(let parts): parts.flatMap(\.paths)
     case .not(let part): part.paths
     case .quantified(_, let path, _): [path]
+    }
+  }
+}
+
+extension FetchExpression {
+  /// The conditions on members in the expression, with the paths to the members.
+  fileprivate var memberConditions: [(path: PropertyPath, condition: FetchPredicate)] {
+    switch self {
+    case .subquery(let path, let condition): [(path, condition)]
+    case .arithmetic(_, let left, let right): left.memberConditions + right.memberConditions
+    case .count, .value, .path, .variable: []
+    }
+  }
+
+  /// The paths that the expression reads from the fetched record. The path of a number of members ends at the number.
+  fileprivate var preloadedPaths: [PropertyPath] {
+    switch self {
+    case .count(let path): [path.counted]
+    case .arithmetic(_, let left, let right): left.preloadedPaths + right.preloadedPaths
+    case .value, .path, .subquery, .variable: paths
     }
   }
 }

@@ -53,6 +53,21 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
     }
   }
 
+  func preload(memberCounts relationship: RelationshipDescription, of owners: [RecordState]) throws {
+    let unknown = owners.map(\.id).filter { memberCounts[MembersKey(relationship: relationship, owner: $0)] == nil }
+    guard unknown.count > 1 else { return }
+    let ids = try context.committedMembers(of: relationship, owners: unknown) { read in
+      for row in read { rows[row.id] = row }
+    }
+    for owner in unknown {
+      memberCounts[MembersKey(relationship: relationship, owner: owner)] = ids[owner]?.count ?? 0
+    }
+  }
+
+  func preloadedMembers(of relationship: RelationshipDescription, owners: [RecordState]) throws -> [RecordState] {
+    try owners.flatMap { try members(of: relationship, from: $0) }
+  }
+
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let result = members[key] { return result }

@@ -55,7 +55,7 @@ struct BatchCalculation {
     case .value(let value):
       mayBeMissing = mayBeMissing || value.isNull
       do {
-        return .constant(try (kind == .integer ? .int64 : target.type).checked(value))
+        return .constant(try kind.widestType.checked(value))
       } catch {
         throw CoherenceError(
           error.code,
@@ -186,6 +186,16 @@ extension BatchCalculation.Kind {
     case .decimal: self = .decimal
     case .string: self = .text
     default: return nil
+    }
+  }
+
+  /// The type of constants and of intermediate results.
+  fileprivate var widestType: AttributeType {
+    switch self {
+    case .integer: .int64
+    case .binary: .double
+    case .decimal: .decimal
+    case .text: .string
     }
   }
 }

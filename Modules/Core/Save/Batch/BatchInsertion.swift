@@ -55,6 +55,11 @@ struct BatchInsertion {
     }
   }
 
+  /// The to-many relationships among whose owners a duplicate may move.
+  var movedLists: [RelationshipDescription] {
+    entity.listsDerivedFromRows.filter { $0.inverse?.slot.map(compared.contains) ?? false }
+  }
+
   /// The slots in which a duplicate is compared with its row. A duplicate without a difference is not written.
   private var compared: SlotSet {
     guard updatesDuplicates, let constraint else { return SlotSet() }

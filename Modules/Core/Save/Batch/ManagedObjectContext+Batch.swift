@@ -21,7 +21,10 @@ extension ManagedObjectContext {
       let entity = try model().entity(named: request.entityName)
       let assignments = try BatchAssignments(request, of: entity, in: self)
       let query = try batchQuery(entity, request.predicate, includesSubentities: request.includesSubentities)
-      let stores = try batchStores(of: query).filter { request.includesReadOnlyStores || !$0.environment.isReadOnly }
+      let stores = try batchStores(of: query).filter { store in
+        (request.includesReadOnlyStores || !store.environment.isReadOnly)
+          && request.storeIdentifiers?.contains(store.identifier) != false
+      }
       return try batch { committed in
         let recording = try recording { $0.isNeeded(toUpdate: entity, request.includesSubentities) }
         var changes = ChangeSet()
@@ -78,6 +81,7 @@ extension ManagedObjectContext {
         publishBatch(changes)
         committed.add(batch: changes.refreshed, as: .updated)
         committed.add(batch: changes.deleted, of: entity, as: .deleted)
+        if !changes.deleted.isEmpty { committed.add(relinked: try model().lists(of: entity)) }
         committed.add(added)
         committed.add(derived: changes.updated, besides: changes.refreshed)
         if let failure = outcomes.failure(hasChanges: !changes.isEmpty) {
@@ -94,6 +98,7 @@ extension ManagedObjectContext {
     var first = query
     first.limit = 1
     return try coordinator().stores(holding: query.entity).filter { store in
+      guard storeIdentifiers?.contains(store.identifier) != false else { return false }
       guard store.environment.isReadOnly else { return true }
       return try !firstRows(of: first, in: store).isEmpty
     }
@@ -176,5 +181,12 @@ extension ManagedObjectContext {
       result[attribute.slot] = try attribute.type.checked(value)
     }
     return result
+  }
+}
+
+extension ManagedObjectModel {
+  /// The to-many relationships whose members may be records of an entity.
+  fileprivate func lists(of entity: EntityDescription) -> [RelationshipDescription] {
+    entities.flatMap(\.relationships).filter { $0.isToMany && $0.destination.root === entity.root }
   }
 }

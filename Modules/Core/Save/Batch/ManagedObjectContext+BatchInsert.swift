@@ -41,6 +41,7 @@ extension ManagedObjectContext {
         publishBatch(changes)
         committed.add(inserted: outcome.rows, of: entity)
         committed.add(batch: outcome.updated, of: entity, as: .updated)
+        if !outcome.updated.isEmpty { committed.add(relinked: insertion.movedLists) }
         committed.add(fallback.added)
         committed.add(derived: fallback.derived, besides: outcome.rows.map(\.id) + outcome.updated)
         return BatchInsertResult(inserted: outcome.rows.map(\.id), updated: outcome.updated)

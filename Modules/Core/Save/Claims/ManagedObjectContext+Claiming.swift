@@ -13,8 +13,9 @@ extension ManagedObjectContext {
   /// One transaction for each store. Versions rise, and the objects of this context, its parents and its followers are
   /// refreshed. Unsaved changes are ignored; values are checked by type, not by validation rules. Stores are asked in
   /// the order of their attachment, until the limit is reached. Read-only stores are not asked, unless all stores with
-  /// the entity are read-only or the call names the store. When a store fails after another store's claim was
-  /// committed, the claimed records are returned, and the next claim reports the failure.
+  /// the entity are read-only or the call names the store. When a store fails without a change, the other
+  /// stores are asked too: the claimed records are returned, and a claim that finds no record throws the error of the
+  /// store.
   ///
   /// To be called inside the context. The cost grows with the number of claimed records, where the store has an index
   /// for the request.
@@ -94,6 +95,7 @@ extension ManagedObjectContext {
         var changes = ChangeSet()
         var added = ParticipantRecords()
         var claimed: [Row] = []
+        var firstFailure: (any Error)?
         for store in try claimableStores(of: entity, only: store) {
           query.limit = count - changes.refreshed.count
           guard query.limit != 0 else { break }
@@ -106,11 +108,14 @@ extension ManagedObjectContext {
             changes.updated += fallback.derived
           } catch {
             let failure = notingOutcome(of: error, in: &committed)
+            firstFailure = firstFailure ?? failure
+            if (failure as? CoherenceError)?.outcome == .notApplied, !Task.isCancelled { continue }
             guard changes.refreshed.isEmpty else { break }
             throw failure
           }
           added.append(fallback.added)
         }
+        if changes.refreshed.isEmpty, let firstFailure { throw firstFailure }
         changes.inserted = added.rows
         publishBatch(changes)
         committed.add(batch: changes.refreshed, of: entity, as: .updated, slots: SlotSet(values.keys))

@@ -21,6 +21,7 @@ extension ConflictResolution {
       guard let conflict = reported[change.id] else { continue }
       for relationship in change.entity.relationships {
         guard let slot = relationship.slot, let side = relationship.inverse?.slot else { continue }
+        notePartners(in: [change.ancestor, change.row, conflict.storeRow, changes[change.id]?.row], at: slot)
         if let stored = conflict.storeRow {
           try releasePartners(of: change, stored, slot: slot, side: side, in: &changes)
           try regainPartner(of: change, stored, slot: slot, side: side, in: &changes)

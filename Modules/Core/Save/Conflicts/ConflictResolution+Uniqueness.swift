@@ -32,7 +32,7 @@ extension ConflictResolution {
       changes.removeAll { $0.id == id && $0.join != nil }
       changes += separate(id, &separated)
     }
-    try rebuild(from: changes.map { $0.redirected(separated) })
+    try rebuild(from: redirected(changes, separated))
   }
 
   /// Reverts the joins of a record.
@@ -74,7 +74,7 @@ private struct JoinRound {
   }
 
   /// The changes after the round.
-  var changes: [RecordChange] { order.compactMap { current[$0] }.map { $0.redirected(targets) } }
+  var changes: [RecordChange] { resolution.redirected(order.compactMap { current[$0] }, targets) }
 
   private mutating func put(_ change: RecordChange) {
     if current.updateValue(change, forKey: change.id) == nil { order.append(change.id) }
@@ -237,6 +237,7 @@ private struct JoinRound {
   ) throws {
     for relationship in change.entity.relationships {
       guard let slot = relationship.slot, let inverse = relationship.inverse, let side = inverse.slot else { continue }
+      resolution.notePartners(in: [inserted, stored], at: slot)
       for case .reference(let partner) in Set([inserted[slot], stored[slot]])
       where values[slot] != .reference(partner) && partner != id {
         try clear(side, of: targets[partner] ?? partner, if: [id, change.id], collision)

@@ -27,6 +27,14 @@ struct ConflictResolution {
   /// The relationships whose lists in the context are out of date: another writer has moved a record to another owner,
   /// or the policy has discarded changes of the members.
   var ownerLists: Set<RelationshipDescription> = []
+  /// The partners in one-to-one relationships of records about which the policy has decided since the last read, see
+  /// ``readOutdatedPartners()``.
+  var decidedPartners: Set<ManagedObjectID> = []
+  /// Rows of partners that unchanged objects of the context show in a former state.
+  var partnerRows: [Row] = []
+  /// The records in conflict whose edits a child of the context has made on the row that the store has: the context has
+  /// not merged the other writer's save, but the save overtakes no edit.
+  private var madeByChildren: Set<ManagedObjectID> = []
 
   init(
     of unit: StoreUnit, in context: ManagedObjectContext, _ permanentIDs: PermanentIDs, _ derivedValues: DerivedValues
@@ -44,7 +52,7 @@ struct ConflictResolution {
     CommittedUnit(
       unit: unit, permanentIDs: permanentIDs, discarded: discarded,
       outdatedLists: lists.relationships.union(joins.outdated).union(ownerLists), absorbed: joins.absorbed,
-      added: added, derived: derived)
+      added: added, derived: derived, partnerRows: partnerRows)
   }
 
   /// Resolves the conflicts that the store reported.
@@ -53,6 +61,8 @@ struct ConflictResolution {
   ///   and of the store that reads lists and links.
   mutating func resolve(_ conflicts: [StoreConflict], by policy: MergePolicy) throws {
     let reported = Dictionary(conflicts.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let made = unit.changes.filter { change in reported[change.id]?.storeRow.map(change.isMadeByChild) ?? false }
+    madeByChildren = Set(made.map(\.id))
     let resolved =
       policy.isCustom
       ? try context.refusingChanges(of: unit.changes) { try decide(reported, by: policy) }
@@ -92,7 +102,7 @@ struct ConflictResolution {
       let conflict = Conflict(
         objectID: change.id, ancestor: change.ancestor, mine: change.kind == .deleted ? nil : change.row,
         store: storeRow, lists: storeRow == nil ? [] : try lists.lists(of: change, permanentIDs))
-      switch try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers) {
+      switch try resolution(of: conflict, change, by: policy) {
       case .fail: unresolved.append(conflict)
       // A member deleted by another writer is not restored only to give it a position.
       case .write where storeRow == nil && change.changesPositionsOnly:
@@ -119,7 +129,34 @@ struct ConflictResolution {
       }
     }
     guard unresolved.isEmpty else { throw CoherenceError.versionConflict(unresolved) }
-    return separated.isEmpty ? resolved : resolved.map { $0.redirected(separated) }
+    return redirected(resolved, separated)
+  }
+
+  /// The changes with references to other records.
+  ///
+  /// - Parameter targets: The records to refer to, by the records to replace.
+  func redirected(_ changes: [RecordChange], _ targets: [ManagedObjectID: ManagedObjectID]) -> [RecordChange] {
+    guard !targets.isEmpty else { return changes }
+    let redirection = Redirection(targets, in: store.environment.model)
+    return changes.map { $0.redirected(redirection) }
+  }
+
+  /// Has the policy decide about a conflict, unless no edit is overtaken, see ``madeByChildren``.
+  private func resolution(
+    of conflict: Conflict, _ change: RecordChange, by policy: MergePolicy
+  ) throws -> MergePolicy.Resolution {
+    guard madeByChildren.contains(change.id) || movesInListsOfChildren(change) else {
+      return try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers)
+    }
+    return try MergePolicy.objectTrumps.resolve(conflict, changed: change.changed, mergesProperties: false)
+  }
+
+  /// Whether a change only moves a record in lists, each of which a child has changed as the store has it.
+  private func movesInListsOfChildren(_ change: RecordChange) -> Bool {
+    guard !madeByChildren.isEmpty, change.changesPositionsOnly, let row = change.row else { return false }
+    return change.changed.allSatisfy { slot in
+      if case .reference(let owner) = row[slot - 1] { madeByChildren.contains(owner) } else { false }
+    }
   }
 
   /// Records the relationships whose lists name the owners of a record, if this save or another writer has moved the
@@ -163,6 +200,7 @@ struct ConflictResolution {
     unit.links = try context.readingLatest { try gatherer.links(of: unit, without: revived + discarded) }
     for change in changes where change.isWritten { try RecordChange.checkVersion(of: change.base) }
     self.unit = unit
+    try readOutdatedPartners()
   }
 
   /// The change of a member whose position changes because a list was merged.
@@ -197,6 +235,28 @@ struct ConflictResolution {
     return RecordChange(
       change.record, kind: .updated, base: row, row: changed.isEmpty && !changesLists ? nil : written,
       changed: changed, join: change.join)
+  }
+}
+
+extension RecordChange {
+  /// Whether a child of the saving context has read a row of the store before its edits, and the row has the values on
+  /// which all edits are based.
+  fileprivate func isMadeByChild(on stored: Row) -> Bool {
+    guard join == nil, record.versionReadByChild == stored.version else { return false }
+    guard kind != .deleted else { return true }
+    let hasReadLists = members.allSatisfy { relationship, changes in
+      !relationship.isOrdered || changes.isEmpty || changes.origin?.version == stored.version
+    }
+    guard kind == .updated, hasReadLists, let ancestor else { return false }
+    return changed.allSatisfy { slot in
+      switch entity.slots[slot] {
+      // A change of a position shows in the version of the owner.
+      case .position: true
+      // A derived value, which each save computes, is no edit.
+      case .attribute(let attribute) where attribute.derivation != nil: true
+      case .attribute, .reference: ancestor[slot] == stored[slot]
+      }
+    }
   }
 }
 

@@ -13,6 +13,9 @@ struct CommittedUnit {
   let added: ParticipantRecords
   /// The rows whose derived values the save changed, rows of the unit included, at their new versions.
   let derived: [Row]
+  /// Rows of records outside of the unit: partners in one-to-one relationships of records about which the policy has
+  /// decided. Unchanged objects of the context show former rows.
+  let partnerRows: [Row]
 }
 
 /// The changes of a record that a merge policy discards.

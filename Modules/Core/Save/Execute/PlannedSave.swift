@@ -55,7 +55,9 @@ extension ManagedObjectContext {
   /// which the stores would keep out.
   private final func excludableStores(of entity: EntityDescription) throws -> [any PersistentStore] {
     guard parent == nil || savesPastParent else { return [] }
-    let stores = try coordinator().stores(holding: entity).filter { !$0.environment.isReadOnly }
+    let stores = try coordinator().stores(holding: entity).filter { store in
+      !store.environment.isReadOnly && storeIdentifiers?.contains(store.identifier) != false
+    }
     return stores.allSatisfy { $0 is any WriterExcluding } ? stores : []
   }
 }

@@ -254,7 +254,7 @@ extension ManagedObjectContext {
     for slot in record.entity.referenceSlots { own.replace(present(record[slot]), at: slot) }
     own.members = members
     own.assignedStore = record.assignedStore
-    own.initialState = InitialState(assignedByChild: record.assignedSlots)
+    (own.changed, own.initialState) = (record.changed, record.initialState)
     own.object = object
     object.pending = own
     object.flags.insert(.awake)
@@ -277,9 +277,10 @@ extension ManagedObjectContext {
     for (relationship, changes) in members {
       stored[relationship] = try object.storedMembers(revertedBy: changes, of: relationship)
     }
+    let combined = mergePolicy.combinedSlots(of: own.entity)
     storage.withPending {
       own.noteOvertaken(of: record, current: present)
-      for slot in record.changed { own.set(present(record[slot]), at: slot) }
+      for slot in record.changed { own.apply(present(record[slot]), at: slot, of: record, combining: combined) }
       storage.noteMove(of: own, byChildOn: record.base)
       for (relationship, changes) in members {
         if relationship.isOrdered { storage.noteListChange() }
@@ -322,7 +323,7 @@ extension ManagedObjectContext {
       own.noteOvertaken(of: record, current: present)
       storage.noteLinks(ofDeleted: own)
     }
-    storage.markDeleted(own)
+    storage.markDeleted(own, readByChild: own.versionReadByChild)
     storage.withPending { storage.noteMove(of: own, byChildOn: record.base) }
   }
 
@@ -352,6 +353,7 @@ extension ManagedObjectContext {
     if record.kind == .inserted { changes.inserted.append(row) } else { changes.updated.append(row) }
     storage.untrack(record)
     object.row = row
+    object.keepExposedID()
   }
 
   /// Whether a parent has inserted the record and not saved it yet. Only the parent can save such a record.

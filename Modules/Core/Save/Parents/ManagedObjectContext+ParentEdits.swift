@@ -7,11 +7,6 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The slots of a record that parents have edited.
-  final func slotsEditedByParents(of id: ManagedObjectID) -> SlotSet {
-    parentEdits(of: id).reduce(SlotSet()) { $0.union($1.slots) }
-  }
-
   /// A record's row as this context sees it: a stored row with the unsaved edits of parents on top. A stored value that a
   /// save has changed since the parent's edit stays.
   ///

@@ -17,10 +17,4 @@ extension PersistentStoreCoordinator {
   /// Removes a participant from the saves that begin from now on. A save that runs already may still call the
   /// participant. An unknown participant is ignored. May be called on any thread.
   public final func removeSaveParticipant(_ participant: any SaveParticipant) { participants.remove(participant) }
-
-  /// Whether a participant observes an entity of the coordinator's model, or one of its subentities.
-  package final func observesChanges(of entity: EntityDescription) -> Bool {
-    guard !participants.isEmpty else { return false }
-    return participants.all.contains { observer in entity.hierarchy.contains { observer.observes($0) } }
-  }
 }

@@ -133,22 +133,20 @@ struct RecordChange {
       join: join ?? self.join)
   }
 
-  /// The change with references to other records.
-  ///
-  /// - Parameter targets: The records to refer to, by the records to replace.
-  func redirected(_ targets: [ManagedObjectID: ManagedObjectID]) -> RecordChange {
-    guard entity.hasReferences, kind != .deleted, isWritten, let row else { return self }
+  /// The change with references and weak references to other records.
+  func redirected(_ redirection: Redirection) -> RecordChange {
+    guard kind != .deleted, isWritten, let row else { return self }
     var values: [AttributeValue]?
-    for slot in entity.referenceSlots {
-      guard case .reference(let id) = row[slot], let target = targets[id] else { continue }
-      values = values ?? row.values
-      values?[slot] = .reference(target)
+    var changed = changed
+    for slots in [entity.referenceSlots, entity.checked.weakReferences] {
+      for slot in slots {
+        guard let value = redirection.value(instead: row[slot]) else { continue }
+        values = values ?? row.values
+        values?[slot] = value
+        if kind == .updated, base?[slot] == value { changed.remove(slot) } else { changed.insert(slot) }
+      }
     }
     guard let values else { return self }
-    var changed = changed
-    for slot in entity.referenceSlots where values[slot] != row[slot] {
-      if kind == .updated, base?[slot] == values[slot] { changed.remove(slot) } else { changed.insert(slot) }
-    }
     let written = Row.make(id: id, entity: entity, version: row.version, values: values)
     return rewritten(row: kind == .updated && changed.isEmpty && !changesLists ? nil : written, changed: changed)
   }

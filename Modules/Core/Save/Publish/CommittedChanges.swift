@@ -48,6 +48,12 @@ struct CommittedChanges {
   mutating func add(inserted rows: [Row], of entity: EntityDescription) {
     list?.add(rows.map(\.id), of: entity, as: .inserted)
     changes?.add(inserted: rows)
+    changes?.add(ownersOf: rows, of: entity)
+  }
+
+  /// Adds to-many relationships whose members a batch request changed, for unknown owners.
+  mutating func add(relinked relationships: [RelationshipDescription]) {
+    changes?.relinkedByBatch.formUnion(relationships)
   }
 
   /// Adds records of a batch request.
@@ -87,6 +93,16 @@ extension StoreChanges {
 
   fileprivate mutating func add(inserted rows: [Row]) {
     records += rows.map { Record(id: $0.id, entity: $0.entity, kind: .inserted, row: $0) }
+  }
+
+  /// Adds the owners to which inserted rows refer, as owners with a new member.
+  fileprivate mutating func add(ownersOf rows: [Row], of entity: EntityDescription) {
+    for list in entity.listsDerivedFromRows {
+      guard let slot = list.inverse?.slot else { continue }
+      for row in rows {
+        if case .reference(let owner) = row[slot] { relinked[owner, default: []].insert(list) }
+      }
+    }
   }
 
   /// Adds the changes of a committed unit of work. The unit's records must still be unsaved.

@@ -36,6 +36,7 @@ extension ManagedObjectContext {
     invalidateLists(of: committed.discarded.lazy.map(\.record.permanentID))
     // The lists were read with these records, which only their unsaved changes have left out.
     invalidateLists(of: moved)
+    for row in committed.partnerRows { showPartner(row) }
     for change in committed.discarded { discard(change) }
     for relationship in committed.outdatedLists { invalidateBothSides(of: relationship) }
     changes.relinked.merge(unit.links.owners) { $0.union($1) }
@@ -51,6 +52,16 @@ extension ManagedObjectContext {
   private final func noteDeletedOwners(in unit: UnitOfWork) {
     noteMissing(unit.updates.filter { !$0.isWritten && storage.deletedWhileEdited.contains($0.id) }.map(\.id))
     storage.forgetDeletesOfCleanRecords()
+  }
+
+  /// Gives the unchanged object of a record a newer row. The record's lists were not read with the row.
+  private final func showPartner(_ row: Row) {
+    guard let object = storage.registry.object(for: row.id), object.pending == nil, let former = object.row,
+      former.version < row.version
+    else { return }
+    object.row = throughParents(row)
+    object.collections = nil
+    noteRefreshed(object)
   }
 
   /// Refreshes the objects of this context from rows whose derived values a save changed.
@@ -141,6 +152,7 @@ extension ManagedObjectContext {
   final func discard(_ change: DiscardedChange) {
     guard let object = change.record.object else { return storage.untrack(change.record) }
     guard let row = change.storeRow else {
+      change.record.isDeletedElsewhere = true
       detachDeleted(object)
       events.noteDeleted(object)
       return

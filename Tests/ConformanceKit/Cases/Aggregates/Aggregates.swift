@@ -11,6 +11,18 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder private static var functions: [Case] {
+    Case.computed("a column has the values of a property whose name an earlier column has") { stack in
+      try stack.write { context in
+        for (title, year) in [("A", 1959), ("B", 1959), ("C", 1970)] {
+          try context.make("Album", ["title": title, "year": year])
+        }
+      }
+      try stack.read { context in
+        let request = aggregate("Album", by: ["year"], [.count(named: "year"), .property("year", named: "when")])
+        try expectEqual(
+          try context.table(request.changed { $0.sortKeys = [SortKey("when")] }), ["2 | 1959", "1 | 1970"])
+      }
+    }
     Case.computed("aggregates of all records are one row") { stack in
       try stack.write { try Music.fill($0) }
       try stack.read { context in

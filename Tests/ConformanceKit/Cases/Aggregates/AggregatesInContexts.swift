@@ -56,6 +56,18 @@ extension ConformanceSubject {
         try expectEqual(rows.map { $0["@sum.length"] }, [.int(5)])
       }
     }
+    Case.computed("a having predicate finds the group of a record by its former identifier") { stack in
+      try stack.read { context in
+        let artist = try context.make("Artist", ["name": "a"])
+        let former = artist.objectID
+        for title in ["A", "B"] { try context.make("Album", ["title": title]).setObject(artist, for: "artist") }
+        try context.make("Album", ["title": "C"])
+        try context.save()
+        let request = aggregate("Album", by: ["artist"], [.count])
+        try expectEqual(
+          try context.table(request.changed { $0.havingPredicate = refers("artist", to: former) }), ["2"])
+      }
+    }
     Case.computed("aggregates of many unsaved records have their values") { stack in
       try stack.write { context in
         for number in 0..<1_100 { try context.make("Album", ["title": "a", "year": number]) }

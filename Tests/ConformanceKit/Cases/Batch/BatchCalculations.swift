@@ -91,6 +91,26 @@ extension ConformanceSubject {
         try expectEqual(try context.one("Artist").value(for: "rating"), .double(0.1 + 0.2))
       }
     }
+    withAndWithoutOptionalParts(
+      "a calculation rounds and limits its result alone to the attribute's type", model: Samples.model
+    ) { stack in
+      try stack.write { try $0.make("Sample", ["float": Float(1), "int16": Int16(30_000)]) }
+      try stack.read { context in
+        _ = try update(
+          context, "Sample",
+          [
+            "float": .difference(.attribute("float"), .value(.double(16_777_217))),
+            "int16": .difference(.sum(.attribute("int16"), one(10_000)), one(20_000)),
+          ])
+        let sample = try context.one("Sample")
+        try expectEqual(try sample.value(for: "float"), .double(-16_777_216))
+        try expectEqual(try sample.value(for: "int16"), .int(20_000))
+        let large = UpdateExpression.product(.attribute("float"), .value(.double(0x1p300)))
+        _ = try update(context, "Sample", ["float": .product(large, .value(.double(0x1p-300)))])
+        try expectEqual(try sample.value(for: "float"), .double(-16_777_216))
+        _ = try expectThrows(.invalidValue) { try update(context, "Sample", ["float": large]) }
+      }
+    }
     withAndWithoutOptionalParts("a missing operand of a calculation makes the result missing") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
       try stack.read { context in

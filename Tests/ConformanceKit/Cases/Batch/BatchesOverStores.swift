@@ -118,6 +118,15 @@ extension ConformanceSubject {
         try expectEqual(try context.names("Album", where: equal("barcode", nil)), ["C"])
       }
     }
+    Case("a claim takes the records of the stores before and after a store that fails") { stack in
+      let (context, _) = try divided(stack, "A", "BC", "D")
+      try context.performAndWait {
+        let unmarked = FetchRequest<ManagedObject>(entityName: "Album").filter(equal("barcode", nil)).sort("title")
+        let claimed = try context.claim(unmarked, limit: 3, set: ["barcode": "1"])
+        try expectEqual(try claimed.map { try context.existing($0).label }, ["A", "D"])
+        try expectEqual(try context.names("Album", where: equal("barcode", nil)), ["B", "C"])
+      }
+    }
     withAndWithoutOptionalParts("a claim without subentities takes the entity's own records alone") { stack in
       try stack.write { context in
         try context.make("Legend", ["name": "A"])

@@ -7,6 +7,7 @@ extension ConformanceSubject {
     up
     deep
     savesForChildren
+    editsOnParentsEdits
   }
 
   private static func child(of parent: ManagedObjectContext) -> ManagedObjectContext {

@@ -176,6 +176,19 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("an object that a child context has inserted has its changed values in the parent") { stack in
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        try child.performAndWait {
+          try child.make("Album", ["title": "A"])
+          try child.save()
+        }
+        let album = try parent.one("Album")
+        try expectEqual(album.changedValues(), ["title": .string("A")])
+        try expect(album.hasPersistentChangedValues, "an assigned value")
+      }
+    }
     Case("committed values of a vanished record, and of a deleted object, are refused") { stack in
       try fill(stack)
       try stack.read { context in

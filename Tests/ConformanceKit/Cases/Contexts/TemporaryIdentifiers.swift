@@ -184,6 +184,26 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.one("Album").object(for: "artist")?.label, "Nina") }
     }
+    Case("a child finds a record by the temporary identifier of an object that it has released since") { stack in
+      for isInserted in [false, true] {
+        let parent = stack.context()
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        if !isInserted { try parent.performAndWait { try parent.make("Artist", ["name": "Miles"]) } }
+        let id = try child.performAndWait { () throws -> ManagedObjectID in
+          guard isInserted else { return try child.one("Artist").objectID }
+          let artist = try child.make("Artist", ["name": "Miles"])
+          let id = artist.objectID
+          try child.save()
+          return id
+        }
+        try parent.performAndWait { try parent.save() }
+        try child.performAndWait {
+          try expect(id.isTemporaryID, "an identifier from before the save")
+          try expectEqual(try child.existingObject(with: id).label, "Miles")
+        }
+        try stack.write { for artist in try $0.all("Artist") { $0.delete(artist) } }
+      }
+    }
     Case("a child's delete of a record that got its permanent identifier from the parent reaches the store") { stack in
       for editsBefore in [false, true] {
         try identified(stack, editsBefore: editsBefore) { parent, child, album in

@@ -8,6 +8,7 @@ extension ConformanceSubject {
     endedConflicts
     deletesAndEdits
     conflictsOfChildren
+    newerStatesOfChildren
   }
 
   private typealias Step = (ManagedObject, ManagedObjectContext) throws -> Void

@@ -44,6 +44,9 @@ extension ConformanceSubject {
         let store = try stack.store.identifier
         let present = "x-coherence://\(store)/Human/p\(person.objectID.key)"
         try expectEqual(stack.coordinator.objectID(forDescription: present), person.objectID)
+        let references = try [text, present].map { WeakReference<ManagedObject>(try StoredObjectID(text: $0)) }
+        let found = try context.objects(referencedBy: references)
+        try expect(references.allSatisfy { found[$0] === person }, "the person by both names")
         try context.make("Note", ["name": "b"]).setReferencedObject(person, for: "person")
       }
       try stack.reopen(model: try notes(about: "Party", formerNames: ["Human", "Person"]))

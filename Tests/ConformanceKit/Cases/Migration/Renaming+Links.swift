@@ -13,6 +13,26 @@ extension ConformanceSubject {
     }
   }
 
+  /// Boxes with items in an order, with names of choice for both entities and for the two relationships.
+  private static func boxes(
+    _ box: (name: String, items: String) = ("Box", "items"), _ item: (name: String, boxes: String) = ("Item", "boxes")
+  ) throws -> ManagedObjectModel {
+    func former(_ name: String, _ first: String) -> String? { name == first ? nil : first }
+    return try ManagedObjectModel {
+      Entity(box.name, renamingIdentifier: former(box.name, "Box")) {
+        Attribute("name", .string)
+        Relationship(
+          box.items, toMany: item.name, inverse: item.boxes, ordered: true,
+          renamingIdentifier: former(box.items, "items"))
+      }
+      Entity(item.name, renamingIdentifier: former(item.name, "Item")) {
+        Attribute("name", .string)
+        Relationship(
+          item.boxes, toMany: box.name, inverse: box.items, renamingIdentifier: former(item.boxes, "boxes"))
+      }
+    }
+  }
+
   private static func fillPeople(_ context: ManagedObjectContext) throws {
     let people = try ["A", "B", "C", "D"].map { try context.make("Person", ["name": $0]) }
     try people[0].setObjects([people[2], people[1], people[3]], for: "follows")
@@ -59,6 +79,33 @@ extension ConformanceSubject {
       }
       try stack.reopen(model: second)
       try stack.read { try expectEqual(try person("A", $0).labels(of: "follows"), ["B", "C"]) }
+    }
+    Case("links keep direction and order when all names of their relationships change sides") { stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try boxes())
+      try stack.write { context in
+        let boxes = try ["A", "B"].map { try context.make("Box", ["name": $0]) }
+        let items = try ["x", "y", "z"].map { try context.make("Item", ["name": $0]) }
+        try boxes[0].setObjects([items[2], items[0], items[1]], for: "items")
+        try boxes[1].setObjects([items[0]], for: "items")
+      }
+      let first = stack.model
+      let second = try boxes(("Vessel", "wares"), ("Article", "vessels"))
+      try stack.reopen(model: second)
+      try stack.write { context in
+        let vessel = try context.one("Vessel", where: equal("name", "A"))
+        try expectEqual(try vessel.labels(of: "wares"), ["z", "x", "y"])
+        try expectEqual(try context.one("Article", where: equal("name", "x")).labels(of: "vessels"), ["A", "B"])
+        try expectEqual(try context.one("Article", where: equal("name", "z")).labels(of: "vessels"), ["A"])
+        try expectEqual(try context.names("Vessel", where: memberCount("wares", .equal, 3)), ["A"])
+        let other = try context.one("Vessel", where: equal("name", "B"))
+        try other.setObjects(["z", "y"].map { try context.one("Article", where: equal("name", $0)) }, for: "wares")
+      }
+      try stack.reopen(model: first)
+      try stack.read { context in
+        try expectEqual(try context.one("Box", where: equal("name", "A")).labels(of: "items"), ["z", "x", "y"])
+        try expectEqual(try context.one("Box", where: equal("name", "B")).labels(of: "items"), ["z", "y"])
+        try expectEqual(try context.one("Item", where: equal("name", "x")).labels(of: "boxes"), ["A"])
+      }
     }
     Case("links of a left-out relationship are not those of a new relationship with a part of its hyphenated name") {
       stack in

@@ -137,6 +137,29 @@ extension ConformanceSubject {
         try expectEqual(try child.names("Album"), ["1", "2", "edited", "unsaved"])
       }
     }
+    Case("a child's edit of a newer state than its parent's pinned snapshot is no conflict when the parent saves") {
+      stack in
+      for (index, isFollowing) in [false, true].enumerated() {
+        try stack.write { try $0.make("Album", ["title": "\(index)"]) }
+        let (parent, saver) = (stack.context(.storeTrumps), stack.context())
+        if isFollowing { parent.follow(saver) }
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        let album = try parent.performAndWait {
+          try parent.pinSnapshot()
+          return try parent.one("Album", where: equal("title", "\(index)"))
+        }
+        try rename("\(index)", to: "theirs", in: saver)
+        try child.performAndWait {
+          try child.one("Album", where: equal("title", "theirs")).setValue("mine \(index)", for: "title")
+          try child.save()
+        }
+        try parent.performAndWait {
+          try expectEqual(try album.label, "mine \(index)")
+          try parent.save()
+        }
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["mine 0", "mine 1"]) }
+    }
     Case("a child with a pinned snapshot saves past its parent, and not into it") { stack in
       try fillPinned(stack)
       let parent = stack.context()

@@ -18,6 +18,7 @@ extension ConformanceSubject {
         "older", of: "Band", where: "year < $FETCH_SOURCE.year AND name != '$FETCH_SOURCE'", sortedBy: [SortKey("year")]
       )
       FetchedProperty("neighbours", of: "Band", where: "home.name == $FETCH_SOURCE.home.name AND SELF != $FETCH_SOURCE")
+      FetchedProperty("fellows", of: "Band", where: "SELF IN $FETCH_SOURCE.home.bands AND SELF != $FETCH_SOURCE")
       FetchedProperty("visited", of: "Town", where: "SELF IN $FETCH_SOURCE.tags", limit: 2)
       FetchedProperty("towns", of: "Town")
       FetchedProperty(
@@ -79,6 +80,16 @@ extension ConformanceSubject {
         try expectEqual(try towns.map { try $0.label }, ["Praia"])
         try expectEqual(try band(context, "D").fetchedObjects(for: "townsOfOlder").count, 2)
         try expectEqual(try band(context, "A").fetchedObjects(for: "townsOfOlder").count, 0)
+      }
+    }
+    Case("a list over a missing target of the object is empty in a fetched property", model: model) { stack in
+      try fill(stack)
+      try stack.read { context in
+        let band = try band(context, "C")
+        try expectEqual(try band.fetchedObjects(for: "fellows").map { try $0.label }, ["A"])
+        try band.setObject(nil, for: "home")
+        band.refreshFetchedProperties()
+        try expectEqual(try band.fetchedObjects(for: "fellows"), [])
       }
     }
     Case("a fetched property counts unsaved changes and works for an unsaved object", model: model) { stack in

@@ -5,6 +5,7 @@ extension ConformanceSubject {
   /// References to records of other stores.
   static let weakReferences = ConformanceSubject("Weak references") {
     following
+    joins
     conditions
     reads
     missing
@@ -77,6 +78,41 @@ extension ConformanceSubject {
         let error = try expectThrows(.validationFailed) { try context.save() }
         try expectEqual(error.failures.map(\.propertyName), ["clerk"])
         context.delete(incomplete)
+      }
+    }
+  }
+
+  @CasesBuilder private static var joins: [Case] {
+    Case("a weak reference to an inserted record leads to the stored record that the inserted record becomes") {
+      stack in
+      let model = try ManagedObjectModel {
+        Entity("Genre", uniqueness: [["name"]]) { Attribute("name", .string) }
+        Entity("Note") {
+          Attribute("name", .string)
+          Attribute("genre", .weakReference(to: "Genre"), optional: true)
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: model)
+      try stack.write { context in
+        try context.make("Genre", ["name": "Jazz"])
+        try context.make("Note", ["name": "changed"])
+      }
+      let context = stack.context(.objectTrumps)
+      try context.performAndWait {
+        let genre = try context.make("Genre", ["name": "Jazz"])
+        for note in [try context.one("Note"), try context.make("Note", ["name": "new"])] {
+          try note.setReferencedObject(genre, for: "genre")
+        }
+        try context.save()
+        try expect(!context.hasChanges, "nothing left to save")
+      }
+      for reader in [context, stack.context()] {
+        try reader.performAndWait {
+          let genre = try reader.one("Genre")
+          for note in try reader.all("Note") {
+            try expect(try note.referencedObject(for: "genre") === genre, "the stored genre")
+          }
+        }
       }
     }
   }

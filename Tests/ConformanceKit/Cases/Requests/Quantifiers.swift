@@ -5,7 +5,53 @@ extension ConformanceSubject {
     oneToMany
     manyToMany
     counts
+    amongMembers
     depths
+  }
+
+  @CasesBuilder private static var amongMembers: [Case] {
+    Case("a value of any member is looked up among the members of the record, not of the member") { stack in
+      try stack.write { context in
+        for (name, country) in [("T", "TT"), ("U", "UU")] {
+          try context.make("Artist", ["name": name, "country": country])
+        }
+        for (name, country) in [
+          ("pupil of T", "X"), ("pupil of U", "Y"), ("friend of T", "X"), ("friend of pupil", "Y"),
+        ] {
+          try context.make("Artist", ["name": name, "country": country])
+        }
+        func artist(_ name: String) throws -> ManagedObject { try context.one("Artist", where: equal("name", name)) }
+        try artist("T").setObjects([artist("pupil of T")], for: "pupils")
+        try artist("T").setObjects([artist("friend of T")], for: "friends")
+        try artist("U").setObjects([artist("pupil of U")], for: "pupils")
+        try artist("pupil of U").setObjects([artist("friend of pupil")], for: "friends")
+      }
+      try stack.read { context in
+        let found = try FetchPredicate(format: "ANY pupils.country IN friends.country")
+        try expectEqual(try context.names("Artist", where: found), ["T"])
+        let lost = try FetchPredicate(format: "ANY pupils.country NOT IN friends.country")
+        try expectEqual(try context.names("Artist", where: lost), ["U"])
+      }
+    }
+    Case("a member of a target is looked up among the members of the record, and in a list") { stack in
+      try stack.write { context in
+        for name in ["mentor", "a", "b"] { try context.make("Artist", ["name": name]) }
+        func artist(_ name: String) throws -> ManagedObject { try context.one("Artist", where: equal("name", name)) }
+        try artist("mentor").setObjects([artist("a"), artist("b")], for: "pupils")
+        try artist("a").setObjects([artist("mentor"), artist("b")], for: "friends")
+      }
+      try stack.read { context in
+        let b = try context.one("Artist", where: equal("name", "b")).objectID
+        let expected: [(FetchPredicate, [String])] = [
+          (try FetchPredicate(format: "ANY mentor.pupils IN friends"), ["a", "b"]),
+          (try FetchPredicate(format: "ALL mentor.pupils NOT IN friends AND mentor != NULL"), []),
+          (try FetchPredicate(format: "ANY mentor.pupils NOT IN %@", [b]), ["a", "b"]),
+        ]
+        for (predicate, names) in expected {
+          try expectEqual(try context.names("Artist", where: predicate), names, predicate.description)
+        }
+      }
+    }
   }
 
   @CasesBuilder private static var depths: [Case] {

@@ -12,6 +12,7 @@ extension ConformanceSubject {
     ranged("the greatest offset finds nothing", limit: .max, offset: .max, [])
     residual
     pending
+    overStores
   }
 
   private static func fill(_ context: ManagedObjectContext) throws {
@@ -108,6 +109,86 @@ extension ConformanceSubject {
         var years: [String] = []
         for page in 0..<4 { years += try context.fetch(request(limit: 3, offset: page * 3)).map { try $0.label } }
         try expectEqual(years, (0..<10).map(String.init))
+      }
+    }
+  }
+
+  // MARK: Several stores
+
+  /// A context over two stores with an interposition. The albums of even years are in the first store, and those of odd
+  /// years in the second.
+  private static func divided(
+    _ stack: ConformanceStack
+  ) throws -> (context: ManagedObjectContext, interposition: Interposition, reader: any StoreReader) {
+    let coordinator = stack.makeCoordinator()
+    let interposition = Interposition()
+    let stores = try (0..<2).map { _ in
+      let location = try stack.makeLocation()
+      return try stack.attach(location, to: coordinator, type: try interposition.type(for: location.type))
+    }
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    try context.performAndWait {
+      for year in 0..<200 {
+        try context.assign(try context.make("Album", ["title": "\(year)", "year": year]), to: stores[year % 2])
+      }
+      try context.save()
+      context.reset()
+    }
+    return (context, interposition, try stores[0].makeReader())
+  }
+
+  @CasesBuilder private static var overStores: [Case] {
+    Case("of several stores no more rows are read than the range needs") { stack in
+      let (context, interposition, reader) = try divided(stack)
+      let plain = try reader.fetch(
+        StoreQuery(entity: try stack.model.entity(named: "Album"), sortKeys: [SortKey("year")], limit: 5))
+      plain.cursor.close()
+      reader.finish()
+      try context.performAndWait {
+        let before = interposition.rowCount
+        let found = try context.fetch(request(limit: 5, offset: 1)).map { try $0.label }
+        try expectEqual(found, ["1", "2", "3", "4", "5"])
+        let read = interposition.rowCount - before
+        try expect(!plain.isRangeExact || read <= 2 * 6, "12 rows at most, not \(read)")
+        try expectEqual(try context.fetchFirst(request(limit: nil, offset: 0))?.label, "0")
+      }
+    }
+    Case("of several stores unsaved changes read no more rows than the range needs") { stack in
+      let (context, interposition, reader) = try divided(stack)
+      let plain = try reader.fetch(
+        StoreQuery(entity: try stack.model.entity(named: "Album"), sortKeys: [SortKey("year")], limit: 5))
+      plain.cursor.close()
+      reader.finish()
+      try context.performAndWait {
+        context.delete(try context.one("Album", where: equal("year", 2)))
+        try context.one("Album", where: equal("year", 100)).setValue(3, for: "year")
+        try context.make("Album", ["title": "new", "year": 1])
+        let before = interposition.rowCount
+        let found = try context.fetch(request(limit: 6, offset: 1)).map { try $0.label }
+        try expectEqual(Set(found), ["1", "new", "3", "100", "4", "5"])
+        try expectEqual(Array(found.prefix(2)), ["1", "new"])
+        try expectEqual(Array(found.suffix(2)), ["4", "5"])
+        let read = interposition.rowCount - before
+        // The range, and as many more rows of each store as the two changed records can displace.
+        try expect(!plain.isRangeExact || read <= 2 * 9, "18 rows at most, not \(read)")
+      }
+    }
+    Case("of several stores a count reads no rows") { stack in
+      let (context, interposition, reader) = try divided(stack)
+      let counts = try reader.count(StoreQuery(entity: try stack.model.entity(named: "Album"))) != nil
+      reader.finish()
+      try context.performAndWait {
+        let early = compare("year", .less, 150)
+        let before = interposition.rowCount
+        try expectEqual(try context.count(for: request(limit: nil, offset: 0, where: early)), 150)
+        try expectEqual(try context.count(for: request(limit: 10, offset: 145, where: early)), 5)
+        try expect(!counts || interposition.rowCount == before, "no rows, not \(interposition.rowCount - before)")
+        context.delete(try context.one("Album", where: equal("year", 3)))
+        try context.make("Album", ["title": "new", "year": 7])
+        try context.make("Album", ["title": "newer", "year": 8])
+        let changed = interposition.rowCount
+        try expectEqual(try context.count(for: request(limit: nil, offset: 0, where: early)), 151)
+        try expect(!counts || interposition.rowCount == changed, "no rows, not \(interposition.rowCount - changed)")
       }
     }
   }

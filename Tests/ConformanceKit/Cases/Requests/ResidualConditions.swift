@@ -6,6 +6,7 @@ extension ConformanceSubject {
   static let residualConditions = ConformanceSubject("Residual conditions") {
     paths
     orders
+    memberValues
     ownValues
   }
 
@@ -88,6 +89,49 @@ extension ConformanceSubject {
         let pattern = compare("artist.name", .matches, "artist [0-4].*")
         try expectEqual(
           try context.table(aggregate("Album", [.count, .minimum(of: "year")], where: pattern)), ["450 | 1900"])
+      }
+      try expect(interposition.fetchCount <= bound, "at most \(bound) reads, found \(interposition.fetchCount)")
+    }
+  }
+
+  // MARK: Values of members
+
+  /// A condition that all saved albums fulfil: each album has one track.
+  private static let hasOneTrack = FetchPredicate.comparison(
+    .subquery(PropertyPath("tracks"), compare("title", .matches, ".*")), .equal, .value(.int(1)))
+
+  @CasesBuilder private static var memberValues: [Case] {
+    found(
+      "a number of members that match a pattern reads the members of many records at once", "Album", 1_000,
+      where: hasOneTrack)
+    found(
+      "a number of members beside a pattern reads the members of many records at once", "Album", 100,
+      where: memberCount("tracks", .equal, 1) && compare("title", .matches, "1.."))
+    found(
+      "an average of decimals reads the members of many records at once", "Performer", 100,
+      where: equal("albums.@avg.price", nil))
+    found(
+      "an average of members of a target reads the members of many targets at once", "Track", 1_000,
+      where: equal("album.artist.albums.@avg.price", nil))
+    found(
+      "an order by an average of decimals reads the members of many records at once", "Performer", 100,
+      where: compare("name", .beginsWith, "artist"), sort: [SortKey("albums.@avg.price"), SortKey("name")])
+    Case("a group key of an average of decimals reads the members of many records at once") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        let request = aggregate("Performer", by: ["albums.@avg.price"], ["albums.@avg.price", .count])
+        try expectEqual(try context.table(request), ["null | 100"])
+      }
+      try expect(interposition.fetchCount <= bound, "at most \(bound) reads, found \(interposition.fetchCount)")
+    }
+    Case("a claim by an order of averages reads the members of many records at once") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        let request = FetchRequest<ManagedObject>(entityName: "Performer").sort("albums.@avg.price").sort("name")
+        let claimed = try context.claim(request, limit: 1, set: ["country": "CV"])
+        try expectEqual(try claimed.map { try context.existing($0).label }, ["artist 0"])
       }
       try expect(interposition.fetchCount <= bound, "at most \(bound) reads, found \(interposition.fetchCount)")
     }

@@ -112,6 +112,40 @@ extension ConformanceSubject {
     }
   }
 
+  // MARK: Child contexts
+
+  @CasesBuilder static var mergeRulesOfChildren: [Case] {
+    Case("equal edits of a child and of another writer are both added to a sum", model: Labels.model) { stack in
+      for hasMerged in [false, true] {
+        try stack.write { try $0.make("Tag", ["name": "a", "plays": 10]) }
+        let policy = MergePolicy.byProperty([rule("plays", .sum)], otherwise: .error)
+        let (writer, parent) = (stack.context(), stack.context(policy))
+        parent.follow(writer)
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        child.mergePolicy = policy
+        func add(in context: ManagedObjectContext) throws {
+          try context.one("Tag").setValue(11, for: "plays")
+          if context === writer { try context.save() }
+        }
+        if hasMerged {
+          try child.performAndWait { try add(in: child) }
+          try writer.performAndWait { try add(in: writer) }
+          try child.performAndWait { try child.save() }
+        } else {
+          // The child merges no save in the middle of its block.
+          try child.performAndWait {
+            try add(in: child)
+            try writer.performAndWait { try add(in: writer) }
+            try child.save()
+          }
+        }
+        try parent.performAndWait { try parent.save() }
+        try expectEqual(try tag(stack, ["plays"]), [.int(12)])
+        try stack.write { $0.delete(try $0.one("Tag")) }
+      }
+    }
+  }
+
   // MARK: Unique values
 
   @CasesBuilder static var mergeRulesOfJoins: [Case] {

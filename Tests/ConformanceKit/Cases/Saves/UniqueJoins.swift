@@ -13,6 +13,7 @@ extension ConformanceSubject {
     joinRaces
     joinCosts
     mergeRules
+    mergeRulesOfChildren
     mergeRulesOfJoins
     mergeRuleFaults
   }

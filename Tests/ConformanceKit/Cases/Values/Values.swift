@@ -214,6 +214,8 @@ extension ConformanceSubject {
     kept("the first moment of 1970", "date", Date(timeIntervalSince1970: 0))
     kept("a microsecond before 1970", "date", Timestamp(microseconds: -1).date)
     kept("a date of the eighteenth century", "date", Timestamp(microseconds: -6_000_000_000_000_001).date)
+    kept("a microsecond of the year 1000 that no date has", "date", Timestamp(microseconds: -30_610_224_000_000_001))
+    kept("a microsecond of the year 4000 that no date has", "date", Timestamp(microseconds: 64_060_588_800_000_001))
     kept("the distant past", "date", Date.distantPast)
     kept("the distant future", "date", Date.distantFuture)
     kept("a moment of a leap day", "date", Timestamp(microseconds: 1_709_164_799_999_999).date)
