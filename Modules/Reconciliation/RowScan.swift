@@ -39,9 +39,10 @@ package struct ScanOptions {
   package enum Duplicates {
     /// The scan throws the error.
     case refuse(CoherenceError)
-    /// The oldest row is the match, and the other rows are passed over.
+    /// The oldest row is the match, and the other rows are passed over. A row of a writable store comes before all rows
+    /// of read-only stores.
     case keep
-    /// The oldest row is the match. The other rows are superfluous, rows of subentities included.
+    /// The match is as for ``keep``. The other rows of writable stores are superfluous, rows of subentities included.
     case remove
   }
 
@@ -77,12 +78,13 @@ package final class RowScan: RowExpectation {
   private let inputByKey: InputIndex
   private let expected: any ExpectedValues
   private let options: ScanOptions
+  private let readOnlyStores: ReadOnlyStores
   package let keySlots: [Int]
 
   package private(set) var changes: [Change] = []
-  /// The rows without an input record that ``readAll(where:)`` has found, as far as the options include them. With
-  /// ``ScanOptions/Duplicates/remove``, ``resolveDuplicates(where:)`` adds all but the oldest of several rows with one
-  /// key.
+  /// The rows of writable stores without an input record that ``readAll(where:)`` has found, as far as the options
+  /// include them. With ``ScanOptions/Duplicates/remove``, ``resolveDuplicates(where:)`` adds all but the match of several
+  /// rows with one key.
   package private(set) var superfluousRows: [Row] = []
   // The properties that every row touches go without the run-time check of overlapping access.
   // Safety of `@exclusivity(unchecked)`: one reading uses the scan, and no callee of an access knows the scan.
@@ -92,7 +94,8 @@ package final class RowScan: RowExpectation {
   private var matchedBefore: IndexBits
   /// The input records with several rows.
   private var duplicated: Set<Int> = []
-  /// Whether the present reading passes all rows of a filter, so that a row without an input record is superfluous.
+  /// Whether the present reading passes all rows of a filter, so that a row of a writable store without an input record is
+  /// superfluous.
   private var collectsSuperfluousRows = false
   /// The input record that the row of the last verdict matched; `nil` for a row without an input record, and for a
   /// duplicate.
@@ -108,6 +111,7 @@ package final class RowScan: RowExpectation {
     self.inputByKey = inputByKey
     self.expected = expected
     self.options = options
+    readOnlyStores = ReadOnlyStores(of: rows.context)
     matched = IndexBits(capacity: inputByKey.inputCount)
     matchedBefore = matched
     keySlots = rows.keyAttributes.map(\.slot)
@@ -132,8 +136,8 @@ package final class RowScan: RowExpectation {
     }
   }
 
-  /// Chooses the oldest of several rows with one key as the match. Until then, the match is the first row of the
-  /// reading.
+  /// Chooses the match of several rows with one key: the oldest row of a writable store, else the oldest row. Until then,
+  /// the match is the first row of the reading.
   ///
   /// - Parameter filter: The filter of the reading before the call; `nil` after ``readUnmatched()``.
   package func resolveDuplicates(where filter: FetchPredicate? = nil) throws {
@@ -146,10 +150,11 @@ package final class RowScan: RowExpectation {
     expected.forget(duplicated)
     for (index, key) in zip(indexes, keys) {
       let rows = collector.rows(with: key)
-      guard let oldest = rows.first else { continue }
-      comparison = try expected.readExpectedValues(index, of: oldest.id, into: &values)
-      note(oldest, at: index)
-      if case .remove = options.duplicates { superfluousRows += rows.dropFirst() }
+      let writable = rows.filter { !readOnlyStores.contain($0.id) }
+      guard let match = writable.first ?? rows.first else { continue }
+      comparison = try expected.readExpectedValues(index, of: match.id, into: &values)
+      note(match, at: index)
+      if case .remove = options.duplicates { superfluousRows += writable.dropFirst() }
     }
     duplicated = []
   }
@@ -162,13 +167,17 @@ package final class RowScan: RowExpectation {
     rowCount += 1
     if rowCount % 256 == 0 { try rows.checkCancellation?() }
     current = nil
-    if key.isIncompleteKey { return collectsSuperfluousRows && options.includesIncompleteKeys ? .take : .skip }
-    guard let match = try inputByKey.index(of: key) else { return collectsSuperfluousRows ? .take : .skip }
+    if key.isIncompleteKey { return options.includesIncompleteKeys ? verdict(onUnmatched: id) : .skip }
+    guard let match = try inputByKey.index(of: key) else { return verdict(onUnmatched: id) }
     if matched.contains(match) { return try verdict(onDuplicateOf: match) }
     matched.insert(match)
     current = match
     comparison = try expected.readExpectedValues(match, of: id, into: &values)
     return comparison == .inStore ? .compare : .take
+  }
+
+  private func verdict(onUnmatched id: ManagedObjectID) -> RowVerdict {
+    collectsSuperfluousRows && !readOnlyStores.contain(id) ? .take : .skip
   }
 
   private func verdict(onDuplicateOf match: Int) throws -> RowVerdict {

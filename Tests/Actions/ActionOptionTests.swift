@@ -1,7 +1,6 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
-import Synchronization
 import Testing
 
 @Suite("Priorities and dependencies of actions")
@@ -114,126 +113,6 @@ struct ActionOrderTests {
     gate.release()
     for handle in handles + [blocker] { try await handle.value }
     #expect(log.numbers == [1, 0, 2])
-  }
-}
-
-@Suite("Concurrency limits of actions")
-struct ConcurrencyLimitTests {
-  @Test func `a concurrency limit bounds the simultaneous actions that share it`() async throws {
-    let stack = try ConnectStack.started()
-    let limit = ConcurrencyLimit("host", 2)
-    let scripts = (0..<5).map { _ in MockScript(waits: true) }
-    let handles = try scripts.map {
-      try stack.connect.execute(MockGenericAction(script: $0), options: ActionOptions(limit: limit))
-    }
-    let free = try stack.connect.execute(MockGenericAction())
-    try await free.value
-    for script in scripts.prefix(2) { await script.untilBegun() }
-    #expect(handles.map(\.state) == [.executing, .executing, .pending, .pending, .pending])
-    scripts[1].release()
-    await scripts[2].untilBegun()
-    #expect(handles.map(\.state) == [.executing, .finished, .executing, .pending, .pending])
-    handles[3].cancel()
-    for script in scripts { script.release() }
-    for handle in handles { try await handle.waitUntilFinished() }
-    #expect(scripts.map(\.runCount) == [1, 1, 1, 0, 1])
-  }
-
-  @Test(arguments: [0, -1])
-  func `a concurrency limit below one lets one action run at a time`(maximum: Int) async throws {
-    let stack = try ConnectStack.started()
-    let options = ActionOptions(limit: ConcurrencyLimit("host", maximum))
-    let script = MockScript(waits: true)
-    let first = try stack.connect.execute(MockGenericAction(script: script), options: options)
-    let second = try stack.connect.execute(MockGenericAction(), options: options)
-    try await stack.connect.execute(MockGenericAction()).value
-    await script.untilBegun()
-    #expect([first, second].map(\.state) == [.executing, .pending])
-    script.release()
-    for handle in [first, second] { try await handle.value }
-  }
-
-  @Test func `a concurrency limit applies across queues`() async throws {
-    let stack = try ConnectStack.started()
-    let options = ActionOptions(limit: ConcurrencyLimit("host", 1))
-    let script = MockScript(waits: true)
-    let first = try stack.connect.execute(MockEntityAction<ConnectEntity1>(script: script), options: options)
-    let second = try stack.connect.execute(MockEntityAction<ConnectEntity2>(), options: options)
-    await script.untilBegun()
-    #expect(second.state == .pending)
-    script.release()
-    try await first.value
-    try await second.value
-  }
-
-  @Test func `an action that raises the maximum of a limit does not overtake the actions that wait for the limit`()
-    async throws
-  {
-    let stack = try ConnectStack.started()
-    func execute(_ script: MockScript, maximum: Int) throws -> AnyActionHandle {
-      try stack.connect.execute(
-        MockGenericAction(script: script), options: ActionOptions(limit: ConcurrencyLimit("host", maximum)))
-    }
-    let scripts = (0..<2).map { _ in MockScript(waits: true) }
-    let running = try execute(scripts[0], maximum: 1)
-    await scripts[0].untilBegun()
-    let waiting = try execute(scripts[1], maximum: 1)
-    #expect(waiting.state == .pending)
-    let later = try execute(MockScript(), maximum: 2)
-    await scripts[1].untilBegun()
-    #expect([running, waiting, later].map(\.state) == [.executing, .executing, .pending])
-    let last = try execute(MockScript(), maximum: 4)
-    for handle in [later, last] { try await handle.waitUntilFinished() }
-    #expect([running, waiting].map(\.state) == [.executing, .executing])
-    for script in scripts { script.release() }
-    for handle in [running, waiting] { try await handle.waitUntilFinished() }
-  }
-
-  @Test func `a further attempt of an action leaves the maximum that a later action has set for the limit`()
-    async throws
-  {
-    let stack = try ConnectStack.started()
-    func options(maximum: Int) -> ActionOptions {
-      let retry = RetryPolicy(initialDelay: .zero) { _ in true }
-      return ActionOptions(limit: ConcurrencyLimit("host", maximum), retry: retry)
-    }
-    let gate = TaskGate()
-    let attempts = Mutex(0)
-    let failing = TaskAction<Void> {
-      let attempt = attempts.withLock { count in
-        count += 1
-        return count
-      }
-      guard attempt == 1 else { return }
-      await gate.pass()
-      throw MockError()
-    }
-    let first = try stack.connect.execute(failing, options: options(maximum: 1))
-    let script = MockScript(waits: true)
-    let later = try stack.connect.execute(MockGenericAction(script: script), options: options(maximum: 2))
-    await script.untilBegun()
-    gate.open()
-    try await first.value
-    #expect(later.state == .executing)
-    script.release()
-    try await later.value
-  }
-
-  @Test func `the maximum of simultaneous generic actions is an option of the Connect`() async throws {
-    let stack = try ConnectStack.started(options: ConnectOptions(maximumConcurrentGenericActions: 2))
-    let scripts = (0..<3).map { _ in MockScript(waits: true) }
-    let handles = try scripts.map { try stack.connect.execute(MockGenericAction(script: $0)) }
-    for script in scripts.prefix(2) { await script.untilBegun() }
-    #expect(handles.map(\.state) == [.executing, .executing, .pending])
-    for script in scripts { script.release() }
-    for handle in handles { try await handle.value }
-  }
-
-  @Test func `a maximum of generic actions below one counts as one`() async throws {
-    var options = ConnectOptions()
-    options.maximumConcurrentGenericActions = -3
-    let stack = try ConnectStack.started(options: options)
-    try await stack.connect.execute(MockGenericAction()).value
   }
 }
 

@@ -1,10 +1,12 @@
-import CoherenceActions
 import CoherenceCore
 import CoherenceInMemory
 import CoherenceSQLite
 import CoherenceStrategies
+import Synchronization
 import Testing
 import TestSupport
+
+@testable import CoherenceActions
 
 /// Two entities in stores of their own; the detach of a store waits for an action.
 @Suite("Detaching stores while other stores are attached and detached")
@@ -135,6 +137,50 @@ struct DetachingTests {
     #expect(try isManaged("First"))
     try await connect.detach(persistentStore: store)
     #expect(stores.isEmpty)
+  }
+
+  /// Waits for another action.
+  private struct AwaitingAction: AsyncEntityAction {
+    typealias ManagedObjectType = ManagedObject
+    let entityName: String?
+    let awaited: AnyActionHandle
+    func execute(context: ActionContext) async throws { try await awaited.waitUntilFinished() }
+  }
+
+  @Test func `a detach by an action that an action of the store awaits is refused, and cancels no action`()
+    async throws
+  {
+    let store = try attach("Firsts")
+    try await connect.start()
+    let gate = TaskGate()
+    let caller = try connect.execute(
+      TaskAction { [connect] in
+        await gate.pass()
+        try await connect.detach(persistentStores: [store])
+      })
+    let running = try connect.execute(AwaitingAction(entityName: "First", awaited: caller))
+    while caller.lifecycle.withLock({ $0.waiters.isEmpty }) { await Task.yield() }
+    gate.open()
+    await #expect { try await caller.value } throws: { ErrorCode.deadlock ~= $0 }
+    try await running.value
+    #expect(running.completionStatus == .successful)
+    #expect(try stores.count == 1 && isManaged("First"))
+  }
+
+  @Test func `a detach by an action cancels the waiting actions that depend on the action`() async throws {
+    let store = try attach("Firsts")
+    try await connect.start()
+    let gate = TaskGate()
+    let caller = try connect.execute(
+      TaskAction { [connect] in
+        await gate.pass()
+        try await connect.detach(persistentStores: [store])
+      })
+    let waiting = try connect.execute(
+      ClosureAction(ManagedObject.self, entityName: "First") { _ in }, options: ActionOptions(dependencies: [caller]))
+    gate.open()
+    try await caller.value
+    #expect(waiting.completionStatus == .canceled && stores.isEmpty)
   }
 
   private func refuseDetaching(_ stores: [any PersistentStore]) {

@@ -131,8 +131,8 @@ struct StoppingTests {
 
   /// Actions with every reason to wait, behind a running action.
   private func waitingForEverything(_ script: MockScript) throws -> [AnyActionHandle] {
-    let running = try connect.execute(MockEntityAction<ConnectEntity1>(script: script))
     let limit = ActionOptions(limit: ConcurrencyLimit("host", 1))
+    let running = try connect.execute(MockEntityAction<ConnectEntity1>(script: script), options: limit)
     let retry = ActionOptions(
       limit: ConcurrencyLimit("other host", 1), retry: RetryPolicy(initialDelay: .seconds(1), jitter: 0))
     let failing = FailsOnce()

@@ -1,6 +1,7 @@
 import CoherenceActions
 import CoherenceCore
 import CoherenceStrategies
+import Dispatch
 import Synchronization
 import Testing
 
@@ -200,6 +201,81 @@ struct WaitingActionTests {
         try await last.value
       }, options: ActionOptions(limit: limit))
     try await handle.value
+  }
+
+  @Test func `an action that awaits an action whose lowered limit needs its slot released throws`() async throws {
+    let script = MockScript(waits: true)
+    func options(maximum: Int) -> ActionOptions { ActionOptions(limit: ConcurrencyLimit("host", maximum)) }
+    let other = try connect.execute(
+      MockEntityAction<ConnectEntity1>(script: script), options: options(maximum: 2))
+    await script.untilBegun()
+    let lowered = options(maximum: 1)
+    let handle = try connect.execute(
+      TaskAction { [connect] in
+        let last = try connect.execute(TaskAction {}, options: lowered)
+        let wait = Task { try await last.waitUntilFinished() }
+        // Without a deadlock the cancellation ends the wait.
+        wait.cancel()
+        try await wait.value
+      }, options: options(maximum: 2))
+    await #expect(performing: { try await handle.value }, throws: isDeadlock)
+    script.release()
+    try await other.value
+  }
+
+  @Test func `an action may await an action of a limit behind an action that waits for its own queue`() async throws {
+    let limit = ActionOptions(limit: ConcurrencyLimit("host", 1))
+    let (begun, end) = (TaskGate(), TaskGate())
+    let script = MockScript(waits: true)
+    let holder = try connect.execute(MockGenericAction(script: script), options: limit)
+    let awaited = Mutex<AnyActionHandle?>(nil)
+    let handle = try connect.execute(
+      EntityTaskAction { _ in
+        begun.open()
+        await end.pass()
+        try await awaited.withLock { $0 }?.waitUntilFinished()
+      })
+    await begun.pass()
+    let ahead = try connect.execute(MockEntityAction<ConnectEntity1>(), options: limit)
+    let last = try connect.execute(TaskAction {}, options: limit)
+    awaited.withLock { $0 = last }
+    end.open()
+    script.release()
+    try await holder.value
+    for pending in [handle, ahead, last] as [AnyActionHandle] { try await pending.waitUntilFinished() }
+    #expect(handle.error == nil && ahead.error == nil)
+  }
+
+  @Test func `an action may await an action of its own queue that another caller is cancelling`() async throws {
+    let canceling = MockScript(waits: true)
+    let gate = TaskGate()
+    let awaited = Mutex<AnyActionHandle?>(nil)
+    let handle = try connect.execute(
+      EntityTaskAction { _ in
+        await gate.pass()
+        guard let other = awaited.withLock({ $0 }) else { return }
+        let wait = Task { try await other.waitUntilFinished() }
+        // Without a deadlock the cancellation ends the wait.
+        wait.cancel()
+        try await wait.value
+      })
+    let behind = try connect.execute(SlowlyCanceledAction(canceling: canceling))
+    awaited.withLock { $0 = behind }
+    // On a thread of its own: the call blocks within the cancellation.
+    DispatchQueue(label: "cancel").async { behind.cancel() }
+    await canceling.untilBegun()
+    gate.open()
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    canceling.release()
+    try await behind.waitUntilFinished()
+  }
+
+  /// An action whose cancellation waits.
+  private struct SlowlyCanceledAction: EntityAction {
+    typealias ManagedObjectType = ConnectEntity1
+    let canceling: MockScript
+    func execute(context: ActionContext) throws {}
+    func cancel() { try? canceling.run() }
   }
 
   @Test func `an action that awaits an action of its own queue with a dependency in another queue throws`()

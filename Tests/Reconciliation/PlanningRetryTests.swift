@@ -41,4 +41,29 @@ struct PlanningRetryTests {
       #expect(attempts == 1 && stack.context.hasChanges)
     }
   }
+
+  @Test(arguments: [false, true])
+  func `an error rolls back the contexts without earlier changes, and no other contexts`(
+    hasChanges: Bool
+  ) throws {
+    let stack = try ItemStack()
+    let parent = stack.context
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    func insert(_ name: String, into context: ManagedObjectContext) throws {
+      try context.performAndWait {
+        try context.insertNewObject(forEntityName: "Item").setValue(name, for: "name")
+      }
+    }
+    if hasChanges { try insert("other", into: parent) }
+    #expect(throws: CoherenceError.self) {
+      try PlanningRetry(in: child, savesParents: true).rollingBackOnError {
+        try insert("planned", into: child)
+        try child.performAndWait { try child.save() }
+        try insert("planned", into: child)
+        throw lostRace
+      }
+    }
+    #expect(child.performAndWait { !child.hasChanges })
+    #expect(parent.performAndWait { parent.insertedObjects.count } == (hasChanges ? 2 : 0))
+  }
 }

@@ -85,4 +85,54 @@ struct RowScanTests {
       #expect(index.indexes(notIn: scan.matched) == [1_300])
     }
   }
+
+  @Test func `a stored row is older than an unsaved row with its key`() throws {
+    let stack = try ItemStack([Item(1, "stored")])
+    try stack.context.performAndWait {
+      let unsaved = try stack.context.insertNewObject(forEntityName: "Item")
+      try unsaved.setValue(1, for: "id")
+      try unsaved.setValue("unsaved", for: "name")
+      let (scan, _) = try stack.scan([Item(1, "new")], duplicates: .remove)
+      try scan.readUnmatched()
+      try scan.resolveDuplicates()
+      #expect(scan.changes.map { stack.name($0.row) } == [.string("stored")])
+      #expect(scan.superfluousRows.map { stack.name($0) } == [.string("unsaved")])
+    }
+  }
+
+  @Test func `the records that satisfy a predicate are found among more records than one query takes`() throws {
+    let items = (0..<1_001).map { Item(Int64($0), $0 == 5 || $0 == 1_000 ? "no" : "yes") }
+    let stack = try ItemStack(items)
+    let key = try #require(stack.entity.attribute(named: "id"))
+    try stack.context.performAndWait {
+      let rows = StoredRows(stack.entity, keyAttributes: [key], in: stack.context)
+      let ids = try stack.context.fetch(FetchRequest<ManagedObject>(entityName: "Item")).map(\.objectID)
+      let isYes = FetchPredicate.comparison(.path(PropertyPath("name")), .equal, .value(.string("yes")))
+      #expect(try rows.ids(among: ids, satisfying: isYes).count == 999)
+      #expect(try rows.ids(among: Array(ids.prefix(3)), satisfying: .constant(true)) == Set(ids.prefix(3)))
+      #expect(try rows.ids(among: [], satisfying: .constant(true)).isEmpty)
+    }
+  }
+
+  @Test func `a scan checks for cancellation once in 256 rows, and a reading by key before each query`() throws {
+    let stack = try ItemStack((0..<600).map { Item(Int64($0), "\($0)") })
+    let key = try #require(stack.entity.attribute(named: "id"))
+    try stack.context.performAndWait {
+      var checks = 0
+      let rows = StoredRows(stack.entity, keyAttributes: [key], in: stack.context) { checks += 1 }
+      let input = ItemInput([], stack.entity)
+      let scan = RowScan(
+        rows, inputByKey: InputIndex(input, keyWidth: 1), expected: input,
+        options: ScanOptions(duplicates: .keep, includesSubentities: true, includesIncompleteKeys: false))
+      try scan.readAll(where: nil)
+      #expect(checks == 2 && scan.superfluousRows.count == 600)
+      checks = 0
+      try rows.forEachPredicate(matching: KeyColumns((0..<500).map { AttributeValue.int($0) })) { _ in }
+      #expect(checks == 1)
+      checks = 0
+      let ids = try stack.context.fetch(FetchRequest<ManagedObject>(entityName: "Item")).map(\.objectID)
+      #expect(try rows.ids(among: ids, satisfying: .constant(true)).count == 600)
+      #expect(checks == 2)
+    }
+  }
 }

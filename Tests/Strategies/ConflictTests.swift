@@ -32,6 +32,20 @@ struct ConflictTests {
     #expect(try stack.storedName(of: id) == "hedy")
   }
 
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `edits of different properties by the view and another program are merged before the first background context`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let user = try ContainerUser.insert(named: "ada", into: stack.view)
+    try stack.view.save()
+    user.firstName = "mine"
+    try stack.changeAsStranger(user.objectID) { $0.lastName = "theirs" }
+    try stack.view.save()
+    #expect(user.firstName == "mine")
+    #expect(user.lastName == "theirs")
+  }
+
   @Test(arguments: StrategyKind.allCases, Backend.available)
   func `the view reports a conflict with another program, which can be resolved`(
     strategy: StrategyKind, backend: Backend

@@ -130,6 +130,16 @@ struct ContextStrategyTests {
     }
   }
 
+  @Test func `the parent of a nested view is named root, and its parent is no context`() throws {
+    for kind in [StrategyKind.mixed, .indirectNested] {
+      let stack = try Stack(kind, on: .inMemory)
+      let root = try #require(stack.view.parent)
+      #expect(root.name == "root" && root.parent == nil)
+    }
+    let direct = try Stack(.direct, on: .inMemory)
+    #expect(direct.view.parent == nil)
+  }
+
   @Test func `strategies and background contexts do not retain each other`() throws {
     for kind in StrategyKind.allCases {
       weak var background: BackgroundContext?

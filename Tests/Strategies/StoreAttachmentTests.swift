@@ -178,7 +178,8 @@ struct StoreAttachmentTests {
         }())
     #expect(throws: CoherenceError.self) {
       try container.attachPersistentStores(for: [
-        StoreConfiguration(fileName: "Good.sqlite"), StoreConfiguration(fileName: "Bad.sqlite"),
+        StoreConfiguration(fileName: "Good.sqlite"), StoreConfiguration(fileName: "Better.sqlite"),
+        StoreConfiguration(fileName: "Bad.sqlite"),
       ])
     }
     let stores = container.persistentStoreCoordinator.persistentStores

@@ -22,16 +22,8 @@ protocol ActionScheduler: AnyObject, Sendable {
   func withdraw(_ handle: AnyActionHandle)
   /// Whether a stop waits for the action while the queue of the action is suspended.
   func isStuck(_ handle: AnyActionHandle) -> Bool
-  /// Releases the action's slot of its concurrency limit, or ends its wait for a slot. Does nothing without a limit.
-  func releaseSlot(of handle: AnyActionHandle)
   /// Schedules the next attempt. The delay has passed.
   func resume(_ handle: AnyActionHandle)
-  /// The actions that hold the slots of the action's limit, one of which has to be released before the action gets a
-  /// slot. Empty without a limit, and if the action has a slot or would get one.
-  ///
-  /// - Parameter asksForFirstTime: Whether the action has yet to ask for its first slot, and to set the maximum of the
-  ///   limit by that.
-  func holders(ofSlotsFor handle: AnyActionHandle, asksForFirstTime: Bool) -> [AnyActionHandle]
   /// Calls a block after a time, unless the returned task is cancelled before.
   func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never>
 }

@@ -9,7 +9,13 @@ extension AnyActionHandle {
   /// - Returns: The execution time in nanoseconds; `nil` when the attempt continues in a task, which notifies the queue
   ///   at its end.
   func run(inLane lane: Int) -> UInt64? {
-    guard let claim = lifecycle.withLock({ $0.claim(toRun: true) }) else { return 0 }
+    guard let claim = lifecycle.withLock({ $0.claim(toRun: true) }) else {
+      // The caller that cancels the action finishes it, after a call of the program's `cancel`, which may take long. Until
+      // then the action belongs to its queue without a slot.
+      queue.hold(self, for: .cancellation)
+      queue.releaseSlot(of: self)
+      return 0
+    }
     if claim == .first {
       scheduler.didStart(self)
       if let timeout = resolvedOptions?.options.timeout { startTimeout(timeout) }
@@ -137,7 +143,7 @@ extension AnyActionHandle {
     if isCanceledOrExpired { return finishIfPending() }
     // A stop has already cancelled the pending actions of the suspended queue, and would wait for this one for ever.
     if scheduler.isStuck(self) { return cancel() }
-    scheduler.releaseSlot(of: self)
+    queue.releaseSlot(of: self)
     let timer = scheduler.after(delay) { [weak self] in
       if let self { scheduler.resume(self) }
     }

@@ -51,6 +51,7 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   final var isPending: Bool { state == .pending }
   final var isCanceledOrExpired: Bool { lifecycle.withLock { $0.isCanceledOrExpired } }
   final var priority: ActionPriority { resolvedOptions?.priority ?? .normal }
+  final var limit: ConcurrencyLimit? { resolvedOptions?.options.limit }
 
   public final var progress: Progress { sharedProgress }
   public final var progressUpdates: AsyncStream<ActionProgress> { sharedProgress.updates() }
@@ -73,9 +74,9 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
 
   public final func waitUntilFinished() async throws {
     if state == .finished { return }
-    let waitingAction = Self.executing
-    try waitingAction.map { try WaitGraph.begin($0, for: [self]) }
-    defer { if let waitingAction { WaitGraph.end(waitingAction, for: [self]) } }
+    let current = WaitGraph.Waiter.current
+    try current.map { try WaitGraph.begin($0, for: [self], canceling: false) }
+    defer { if let current { WaitGraph.end(current, for: [self]) } }
     let waiter = CancellableWait<Void>()
     defer { lifecycle.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil } }
     try await withTaskCancellationHandler {

@@ -21,25 +21,35 @@ extension [AnyActionHandle] {
 
   /// Blocks the calling thread until all actions have finished. A wait inside of an action is checked for deadlock.
   ///
+  /// - Parameter isCanceling: Whether the actions are cancelled first. After a deadlock none is cancelled.
   /// - Throws: ``ErrorCode/deadlock``; ``ErrorCode/illegalState`` on the main actor, when an action of the same Connect
   ///   waits for the main actor.
-  func waitUntilFinished() throws {
-    try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
-    defer { AnyActionHandle.current.map { WaitGraph.end($0, for: self) } }
+  func waitUntilFinished(canceling isCanceling: Bool) throws {
+    let waiter = try beginWait(canceling: isCanceling)
+    defer { waiter.map { WaitGraph.end($0, for: self) } }
     let done = DispatchSemaphore(value: 0)
     whenAllFinished(on: .waitingForActions) { done.signal() }
     try MainActorWait.block(until: done, for: first?.scheduler)
   }
 
-  /// Suspends the calling task until all actions have finished.
+  /// Suspends the calling task until all actions have finished; see the blocking form.
   ///
   /// - Throws: ``ErrorCode/deadlock``.
-  func waitUntilFinished() async throws {
-    try AnyActionHandle.current.map { try WaitGraph.begin($0, for: self) }
+  func waitUntilFinished(canceling isCanceling: Bool) async throws {
+    let waiter = try beginWait(canceling: isCanceling)
     await withCheckedContinuation { continuation in
       whenAllFinished(on: .waitingForActions) { continuation.resume() }
     }
-    AnyActionHandle.current.map { WaitGraph.end($0, for: self) }
+    waiter.map { WaitGraph.end($0, for: self) }
+  }
+
+  /// Records the wait of the caller, and returns the caller; `nil` for a caller outside of actions and of other
+  /// awaited work.
+  private func beginWait(canceling isCanceling: Bool) throws -> WaitGraph.Waiter? {
+    let waiter = WaitGraph.Waiter.current
+    try waiter.map { try WaitGraph.begin($0, for: self, canceling: isCanceling) }
+    if isCanceling { cancelAll() }
+    return waiter
   }
 }
 

@@ -40,8 +40,8 @@ extension GenericConnect {
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/deadlock`` when one of
   ///   these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when an action
-  ///   of the Connect waits for the main actor. The store stays attached then. Errors of closing the store are thrown
-  ///   too.
+  ///   of the Connect waits for the main actor. The store stays attached then, and after a deadlock no action is
+  ///   cancelled. Errors of closing the store are thrown too.
   public final func detach(persistentStore: any PersistentStore) throws {
     try detach(persistentStores: [persistentStore])
   }
@@ -49,9 +49,9 @@ extension GenericConnect {
   /// Closes several stores; see ``detach(persistentStore:)``. When one of them is not attached here, none is closed.
   /// A store that is passed twice counts once.
   public final func detach(persistentStores: [any PersistentStore]) throws {
-    let actions = try beginDetaching(persistentStores)
+    let (actions, isCanceling) = try beginDetaching(persistentStores)
     do {
-      try actions.waitUntilFinished()
+      try actions.waitUntilFinished(canceling: isCanceling)
     } catch {
       cancelDetaching(persistentStores)
       throw error
@@ -61,9 +61,9 @@ extension GenericConnect {
 
   /// Closes several stores without blocking a thread; see ``detach(persistentStore:)``.
   public final func detach(persistentStores: [any PersistentStore]) async throws {
-    let actions = try beginDetaching(persistentStores)
+    let (actions, isCanceling) = try beginDetaching(persistentStores)
     do {
-      try await actions.waitUntilFinished()
+      try await actions.waitUntilFinished(canceling: isCanceling)
     } catch {
       cancelDetaching(persistentStores)
       throw error
@@ -78,20 +78,19 @@ extension GenericConnect {
   /// Ends the management of the entities that only these stores hold. The mark in the attachments keeps concurrent calls
   /// of attach and detach from managing these entities again.
   ///
-  /// - Returns: The actions to wait for before the stores are closed.
+  /// - Returns: The actions to wait for before the stores are closed, and whether to cancel them first.
   /// - Throws: ``ErrorCode/storeDetached``. No attachment is marked then.
-  private func beginDetaching(_ stores: [any PersistentStore]) throws -> [AnyActionHandle] {
-    let (handles, isStopping) = try attachments.withLock { attachments in
+  private func beginDetaching(
+    _ stores: [any PersistentStore]
+  ) throws -> (actions: [AnyActionHandle], isCanceling: Bool) {
+    try attachments.withLock { attachments in
       try checkAreAttached(stores, attachments)
       markDetaching(stores, in: &attachments)
       manageEntities(of: attachments)
       let entities = ManagedEntities(of: stores, model: managedObjectModel)
-      return (dispatcher.unfinished(of: entities), state == .stopping)
+      // A draining stop lets its actions run to their end, and detaches the stores anyway.
+      return (dispatcher.unfinished(of: entities), state != .stopping)
     }
-    // A draining stop lets its actions run to their end, and detaches the stores anyway. A call by one of the actions
-    // fails with a deadlock, and must cancel none.
-    if !isStopping, !handles.contains(where: { $0 === AnyActionHandle.current }) { handles.cancelAll() }
-    return handles
   }
 
   /// Refuses stores that neither are attached here nor were detached by a stop.

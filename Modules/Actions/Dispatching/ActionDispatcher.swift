@@ -5,8 +5,8 @@ import Synchronization
 
 /// Accepts submissions and leads each action through the conditions that it waits for into its queue.
 ///
-/// An action waits, in this order, for the start of the Connect (generic actions), for its prerequisites, for a slot of
-/// its concurrency limit, and for its turn in the queue.
+/// An action waits, in this order, for the start of the Connect (generic actions), for its prerequisites, and for its turn
+/// in the queue, at which it takes a slot of its concurrency limit.
 ///
 /// May be used from any thread. The lock of the registry is never held while code of the program runs, except for the
 /// comparison and the hash of an ``ActionKey``'s value.
@@ -17,7 +17,7 @@ final class ActionDispatcher: Sendable {
   let callbacks = CallbackQueue(name: "connect.queue.callback", width: 64)
   private let clock: any Clock<Duration>
   private let genericActions: ActionQueue<AnyActionHandle>
-  private let registry = Mutex(ActionRegistry())
+  private let registry: Mutex<ActionRegistry>
 
   /// - Parameters:
   ///   - events: Publishes the events of the actions.
@@ -26,8 +26,10 @@ final class ActionDispatcher: Sendable {
   init(events: EventPublisher, maximumConcurrentGenericActions: Int, clock: any Clock<Duration>) {
     self.events = events
     self.clock = clock
+    let groups = ConcurrencyGroups<AnyActionHandle>()
     genericActions = ActionQueue(
-      name: "connect.queue.generic", width: max(1, maximumConcurrentGenericActions), isSuspended: false)
+      name: "connect.queue.generic", width: max(1, maximumConcurrentGenericActions), isSuspended: false, groups: groups)
+    registry = Mutex(ActionRegistry(concurrencyGroups: groups))
   }
 
   // MARK: Submission
@@ -99,18 +101,18 @@ final class ActionDispatcher: Sendable {
   /// Lets an action continue after the end of its prerequisites: at once, if it has none.
   private func awaitPrerequisites(of handle: AnyActionHandle) {
     let prerequisites = handle.resolvedOptions?.prerequisites.all ?? []
-    guard !prerequisites.isEmpty else { return acquireSlot(for: handle) }
+    guard !prerequisites.isEmpty else { return enqueue(handle) }
     let countdown = Countdown(prerequisites.count) { [weak self, weak handle] in
       if let self, let handle { self.prerequisitesDidFinish(of: handle) }
     }
     for prerequisite in prerequisites { prerequisite.whenFinished { countdown.step() } }
   }
 
-  /// Lets an action acquire its slot, or fails it because of failed dependencies.
+  /// Enqueues an action, or fails it because of failed dependencies.
   private func prerequisitesDidFinish(of handle: AnyActionHandle) {
     guard let options = handle.resolvedOptions else { return }
     let failed = options.releasePrerequisites().dependencies.filter { $0.completionStatus != .successful }
-    if failed.isEmpty || options.options.runsAfterFailedDependencies { return acquireSlot(for: handle) }
+    if failed.isEmpty || options.options.runsAfterFailedDependencies { return enqueue(handle) }
     let names = failed.map { "'\(type(of: $0.action))' \($0.completionStatus)" }.joined(separator: ", ")
     let error = CoherenceError(
       .dependencyFailed,
@@ -122,24 +124,11 @@ final class ActionDispatcher: Sendable {
 
   private static let failureQueue = DispatchQueue(label: "connect.queue.dependencies", qos: .utility)
 
-  /// Enqueues an action, or holds it until its concurrency limit has a free slot. A limit that raises its maximum
-  /// enqueues earlier actions too.
+  /// Begins the wait of an action for its turn. Does nothing for a finished action.
   ///
-  /// - Parameter asksForFirstTime: Whether the slot is for the first attempt of the action.
-  private func acquireSlot(for handle: AnyActionHandle, asksForFirstTime: Bool = true) {
-    guard let limit = handle.resolvedOptions?.options.limit else {
-      if handle.isPending { handle.queue.enqueue(handle) }
-      return
-    }
-    let ready: [AnyActionHandle] = registry.withLock { registry in
-      // An action that finished before this has released its slot, and would never release another one.
-      guard handle.isPending else { return [] }
-      let ready = registry.concurrencyGroups.acquireSlot(
-        of: limit, for: handle, asksForFirstTime: asksForFirstTime)
-      if !ready.contains(where: { $0 === handle }) { handle.queue.hold(handle, for: .slot) }
-      return ready
-    }
-    for handle in ready { handle.queue.enqueue(handle) }
+  /// - Parameter asksForFirstTime: Whether this is the first attempt of the action.
+  private func enqueue(_ handle: AnyActionHandle, asksForFirstTime: Bool = true) {
+    if handle.isPending { handle.queue.enqueue(handle, asksForFirstTime: asksForFirstTime) }
   }
 }
 
@@ -160,7 +149,7 @@ extension ActionDispatcher: ActionScheduler {
       if let identity = options.identity {
         registry.withLock { $0.remove(handle, identity, predecessors: predecessors) }
       }
-      releaseSlot(of: handle)
+      handle.queue.releaseSlot(of: handle)
     }
     events.didFinish(handle, completions: completions)
   }
@@ -174,19 +163,7 @@ extension ActionDispatcher: ActionScheduler {
 
   func isStuck(_ handle: AnyActionHandle) -> Bool { handle.queue.isSuspended && registry.withLock { !$0.isOpen } }
 
-  func releaseSlot(of handle: AnyActionHandle) {
-    guard let limit = handle.resolvedOptions?.options.limit else { return }
-    let next = registry.withLock { $0.concurrencyGroups.releaseSlot(of: limit, by: handle) }
-    for handle in next { handle.queue.enqueue(handle) }
-  }
-
-  func resume(_ handle: AnyActionHandle) { acquireSlot(for: handle, asksForFirstTime: false) }
-
-  func holders(ofSlotsFor handle: AnyActionHandle, asksForFirstTime: Bool) -> [AnyActionHandle] {
-    handle.resolvedOptions?.options.limit.map { limit in
-      registry.withLock { $0.concurrencyGroups.holders(of: limit, for: handle, asksForFirstTime: asksForFirstTime) }
-    } ?? []
-  }
+  func resume(_ handle: AnyActionHandle) { enqueue(handle, asksForFirstTime: false) }
 
   func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     // Detached: the timer must not inherit the task-local values of the running action.
@@ -206,8 +183,7 @@ extension ActionDispatcher {
     set {
       registry.withLock { registry in
         registry.isSuspended = newValue
-        genericActions.isSuspended = newValue
-        for (name, queue) in registry.queues { queue.isSuspended = registry.isSuspended(hierarchy: name) }
+        applySuspension(&registry)
       }
     }
   }
@@ -225,8 +201,16 @@ extension ActionDispatcher {
       } else {
         registry.suspendedHierarchies.remove(name)
       }
-      registry.queues[name]?.isSuspended = registry.isSuspended(hierarchy: name)
+      applySuspension(&registry)
     }
+  }
+
+  /// Suspends and resumes the queues as the registry says. Called with the lock of the registry.
+  private func applySuspension(_ registry: inout ActionRegistry) {
+    genericActions.isSuspended = registry.isSuspended
+    for (name, queue) in registry.queues { queue.isSuspended = registry.isSuspended(hierarchy: name) }
+    // After every queue: the slots go to the first actions of all resumed queues.
+    registry.concurrencyGroups.fillAllSlots()
   }
 
   /// The entities whose actions are accepted.

@@ -36,7 +36,6 @@ extension ActionRegistry {
   mutating func raise(_ handle: AnyActionHandle, to priority: ActionPriority) {
     guard let options = handle.resolvedOptions, options.raise(to: priority) else { return }
     waitingForStart.raise(handle)
-    if let limit = options.options.limit { concurrencyGroups.raise(handle, waitingFor: limit) }
     handle.queue.raise(handle)
   }
 

@@ -20,9 +20,11 @@ struct ActionRegistry {
   private(set) var queues: [String: ActionQueue<AnyActionHandle>] = [:]
   /// Generic actions that wait for the start.
   var waitingForStart = ActionBacklog<AnyActionHandle>()
-  var concurrencyGroups = ConcurrencyGroups<AnyActionHandle>()
+  let concurrencyGroups: ConcurrencyGroups<AnyActionHandle>
   /// The latest unfinished action of each identity.
   var actionsByIdentity: [ActionIdentity: AnyActionHandle] = [:]
+
+  init(concurrencyGroups: ConcurrencyGroups<AnyActionHandle>) { self.concurrencyGroups = concurrencyGroups }
 
   /// Accepts the actions of some entities, in place of the entities before.
   mutating func manage(_ managed: ManagedEntities, model: ManagedObjectModel) {
@@ -30,7 +32,8 @@ struct ActionRegistry {
     mergeable = managed
     for name in managed.hierarchies(in: model) where queues[name] == nil {
       queues[name] = ActionQueue(
-        name: "connect.queue.entity.\(name.lowercased())", width: 1, isSuspended: isSuspended(hierarchy: name))
+        name: "connect.queue.entity.\(name.lowercased())", width: 1, isSuspended: isSuspended(hierarchy: name),
+        groups: concurrencyGroups)
     }
   }
 

@@ -41,7 +41,8 @@ extension ActionContext {
   /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for missing and duplicate keys, unless the options
   ///   allow them; ``ErrorCode/wrongContext`` for an object of a context; ``ErrorCode/unknownProperty`` for an ignored name
   ///   without a property; ``ErrorCode/excessiveDeletion`` above the deletion limit of the options;
-  ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/cancelled`` when the
+  ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/storeDetached`` and
+  ///   ``ErrorCode/noStore`` for ``MergeOptions/store``; ``ErrorCode/cancelled`` when the
   ///   action or its task was cancelled; ``ErrorCode/versionConflict`` with `isRetryable` set when the merge lost every race,
   ///   with stores without exclusive writing; errors of fetching and saving. The stores are unchanged then. A
   ///   context without other changes is rolled back, and inserted objects cannot be used again. A context with other changes
@@ -65,7 +66,8 @@ extension ActionContext {
   /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
   /// Links set relationships by the keys of the destinations, which must be stored or among the given records, and must not
-  /// be deleted by the same merge. For races with other writers, threads and cost, see
+  /// be deleted by the same merge, unless ``MergeOptions/missingTargets`` leaves such links out. For races with other
+  /// writers, threads and cost, see
   /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
   /// - Parameters:
@@ -76,7 +78,8 @@ extension ActionContext {
   /// - Throws: As for objects; also ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType`` and
   ///   ``ErrorCode/invalidValue`` for values that do not fit and for values of derived attributes,
   ///   ``ErrorCode/objectNotFound`` for a link to a record without a row or with a planned deletion unless the condition
-  ///   protects the linking record, and ``ErrorCode/contradictoryLinks`` for links that contradict each other.
+  ///   protects the linking record or the options leave such links out, and ``ErrorCode/contradictoryLinks`` for links
+  ///   that contradict each other.
   @discardableResult
   public func merge(
     records: [MergeRecord], for entity: EntityDescription, ignoreAttributes: [String] = [],
@@ -120,8 +123,13 @@ extension ActionContext {
 
   // MARK: Planning and saving
 
-  private func merge(
-    _ scope: MergeScope, excludesWriters: Bool = false, _ makeInput: (MergeLayout) throws -> any MergeInput
+  /// - Parameters:
+  ///   - excludesWriters: As for ``reconcile(_:excludesWriters:_:)``.
+  ///   - beforeSaving: Makes further changes for the save of the merge. Called after each plan, with the counts of the
+  ///     plan, also if the plan changes no record.
+  func merge(
+    _ scope: MergeScope, excludesWriters: Bool = false, beforeSaving: (MergeResult) throws -> Void = { _ in },
+    _ makeInput: (MergeLayout) throws -> any MergeInput
   ) throws -> MergeResult {
     // Later attempts use the input of the first, which knows the objects that a lost race has used up.
     var madeInput: (any MergeInput)?
@@ -129,7 +137,9 @@ extension ActionContext {
       let input = try madeInput ?? makeInput(layout)
       madeInput = input
       var merge = try Merge(in: self, scope: scope, layout: layout, input: input, localEdits: localEdits)
-      return try merge.run()
+      let unsaved = try merge.run()
+      try beforeSaving(unsaved.result)
+      return unsaved
     }
   }
 
@@ -169,7 +179,8 @@ extension ActionContext {
 
   /// Looks up the properties of a merge's entity, and checks the arguments of the merge.
   ///
-  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/missingEntityName``; the errors of ``MergeScope/check()``.
+  /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/missingEntityName``; the errors of ``MergeScope/check()``;
+  ///   ``ErrorCode/storeDetached`` for the store of new records.
   func layout(of scope: MergeScope) throws -> MergeLayout {
     let entity = scope.entity
     guard !entity.name.isEmpty else {
@@ -187,7 +198,21 @@ extension ActionContext {
           + "and give the entity a key or a uniqueness constraint.")
     }
     try scope.check()
+    _ = try store(of: scope.options)
     return MergeLayout(modelEntity, keyAttributes: names, ignoring: scope.ignoredAttributes)
+  }
+
+  /// Returns the store of new records that the options of a merge name.
+  ///
+  /// - Throws: ``ErrorCode/storeDetached``.
+  func store(of options: MergeOptions) throws(CoherenceError) -> (any PersistentStore)? {
+    guard let identifier = options.store else { return nil }
+    guard let store = persistentStoreCoordinator?.persistentStore(with: identifier) else {
+      throw CoherenceError(
+        .storeDetached,
+        "The store that the merge's options name for new records is not attached; attach it, or leave out `store`.")
+    }
+    return store
   }
 
   func refuseIfCanceled() throws {

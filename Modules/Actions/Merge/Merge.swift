@@ -40,7 +40,8 @@ struct Merge {
     self.plan = plan
     try context.refuseIfCanceled()
     if !plan.isEmpty {
-      let unwritten = try MergeWriter(context: context, input: input, layout: layout).apply(plan)
+      let store = try context.store(of: scope.options)
+      let unwritten = try MergeWriter(context: context, input: input, layout: layout, insertingInto: store).apply(plan)
       result.updated -= unwritten
       result.skipped += unwritten
     }
@@ -109,7 +110,9 @@ struct Merge {
     try indexInput()
     let links = try linkedKeys()
     try LinkConsistency(input: input, layout: layout, inputByKey: inputByKey).check(Set(links.keys))
-    let targets = try MergeTargets(links, layout: layout, context: context, inputByKey: inputByKey, pending: pending)
+    let targets = try MergeTargets(
+      links, layout: layout, context: context, inputByKey: inputByKey, pending: pending,
+      policy: scope.options.missingTargets)
     let expectation = MergeExpectation(input, layout: layout, targets: targets, pending: pending)
     let scan = RowScan(
       layout.storedRows(in: context), inputByKey: inputByKey, expected: expectation, options: scope.scanOptions(layout))
@@ -151,10 +154,13 @@ struct Merge {
         deletes.count, of: max(storedCount, deletes.count), isInputEmpty: inputByKey.excludedCount == input.count)
     }
     let protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
-    try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
-    let full = MergePlan(
-      inserts: allowed.inserts, updates: allowed.updates, deletes: deletes, targets: targets,
-      keptTargets: allowed.keptTargets)
+    let full: MergePlan
+    switch scope.options.missingTargets {
+    case .fail:
+      try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
+      full = MergePlan(allowed, targets: targets)
+    case .leaveOut: full = try planLeavingOutLinks(of: allowed, protected: protected, targets)
+    }
     let plan = localEdits?.remainder(of: full) ?? full
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     result.inserted = plan.inserts.count
@@ -164,6 +170,19 @@ struct Merge {
     result.skipped += updates.count + scan.superfluousRows.count - allowedUpdates.count - allowedDeletes.count
     result.skipped += planned.count - plan.count
     return plan
+  }
+
+  /// The plan without links to missing records, and to records that the plan deletes. Counts the links.
+  private mutating func planLeavingOutLinks(
+    of allowed: PendingReconciliation.Changes, protected: Set<Int>, _ targets: MergeTargets
+  ) throws -> MergePlan {
+    var (allowed, targets) = (allowed, targets)
+    targets.leaveOut(Set(allowed.deletes.map(\.id)))
+    let missing = MissingLinks(input: input, inputByKey: inputByKey, layout: layout, targets: targets)
+    allowed.inserts = try missing.remainder(of: allowed.inserts)
+    allowed.updates = try missing.keepingTargets(of: allowed.updates)
+    result.missingLinks = try missing.count(besides: protected)
+    return MergePlan(allowed, targets: targets)
   }
 
   /// The updates of records whose attributes, to-one relationships or members differ.

@@ -1,3 +1,5 @@
+public import CoherenceCore
+
 /// The options of a merge.
 ///
 /// By default a merge updates the stored records with the input's keys, inserts the other input records, saves, and
@@ -10,7 +12,7 @@
 public struct MergeOptions: Sendable, Hashable {
   /// The policy for stored records that the input does not contain.
   public enum Mode: Sendable, Hashable {
-    /// The merge deletes them, as far as its filter and condition allow.
+    /// The merge deletes them, as far as its filter and condition allow. Records of read-only stores stay.
     case replace
     /// They stay stored.
     case upsertOnly
@@ -40,7 +42,9 @@ public struct MergeOptions: Sendable, Hashable {
   ///
   /// A merge matches the records of all attached stores with the entity. Records that have to stay apart although they
   /// have equal keys, such as those of two users, belong into stores that are attached one after the other, or to
-  /// coordinators of their own.
+  /// coordinators of their own. A merge prefers the records of writable stores to older records of read-only stores, and
+  /// deletes no record of a read-only store; an input that differs from the values of such a record is refused with
+  /// ``ErrorCode/storeReadOnly`` by the save.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
@@ -48,6 +52,17 @@ public struct MergeOptions: Sendable, Hashable {
     case keep
     /// The oldest record gets the input's values, and the merge deletes the others as far as its condition allows.
     case delete
+  }
+
+  /// The policy for links to missing records: neither the store nor the input has a record with the key, or the merge
+  /// itself deletes the record.
+  public enum MissingTargetPolicy: Sendable, Hashable {
+    /// The merge throws ``ErrorCode/objectNotFound`` and changes nothing.
+    case fail
+    /// Links leave missing records out: a stored record keeps the target of its to-one relationship, a new record has
+    /// none, and a to-many relationship has the other members. An input record whose required relationship has a
+    /// missing target is not inserted, and counts as skipped. ``MergeResult/missingLinks`` has the number of the links.
+    case leaveOut
   }
 
   /// The policy for records with local edits.
@@ -112,11 +127,20 @@ public struct MergeOptions: Sendable, Hashable {
   /// Whether the merge saves. Otherwise its changes stay in the context, later merges see them, and one `save` of the
   /// caller commits several merges as one transaction. That save is not planned again after a lost race to another
   /// writer, and does not check conditions and filters again.
+  ///
+  /// The save of the caller resolves collisions of unique values by the merge policy of the context, and so does the
+  /// save of a merge in a context with other changes. Under `MergePolicy.objectTrumps`, the policy of an
+  /// ``ActionContext``, an inserted record with a unique value of a stored record becomes that record: if the value is
+  /// not part of the key, the stored record takes the key and the values of the input, and loses its own. Set
+  /// `mergePolicy` of the context to `.error` if the entity has unique values beside its key: such a save then throws
+  /// `ErrorCode.uniquenessViolated`, and a page with the record that gives the value up resolves the collision.
   public var saves: Bool
   /// Whether the input or local edits win.
   public var conflictResolution: ConflictResolution
   /// Whether pending edits or the input win in properties that both changed.
   public var pendingEdits: PendingEditsPolicy
+  /// The treatment of links to missing records.
+  public var missingTargets: MissingTargetPolicy
   /// The beginning of the request for the input. The input may be older than an edit that the server has confirmed
   /// since then: the merge neither puts back a value from before the edit, nor deletes a record because the input lacks
   /// it, nor inserts a record again after its confirmed deletion. Any other value is newer than the edit, and is
@@ -125,6 +149,12 @@ public struct MergeOptions: Sendable, Hashable {
   /// `nil` for the time at which the context was made: the beginning of the attempt, in an action. An action that
   /// merges what a server pushes over hours sets the time at which each message arrives.
   public var requestedAt: ContinuousClock.Instant?
+  /// The store of the records that the merge inserts; `nil` for the store that the context chooses for each new record,
+  /// see ``ManagedObjectContext/assign(_:to:)``. The input is matched with the records of all attached stores.
+  ///
+  /// A merge throws ``ErrorCode/storeDetached`` for an unattached store, and ``ErrorCode/noStore`` when the store does
+  /// not hold the entity of a record to insert.
+  public var store: StoreIdentifier?
   /// The keys of the records to delete, if the input names them. The caller limits the deletion to these records by the
   /// subset filter; the option itself decides about pending edits only.
   var tombstones: Set<MergeKey>?
@@ -135,13 +165,14 @@ public struct MergeOptions: Sendable, Hashable {
   var isWhole: Bool { isPageOfWhole || mode == .replace && tombstones == nil }
 
   /// Makes options. With the defaults, a merge only inserts and updates records, refuses ambiguous keys, lets the input
-  /// win over unsaved edits, lets pending edits win over the input, and saves.
+  /// win over unsaved edits, lets pending edits win over the input, refuses links to missing records, and saves.
   public init(
     mode: Mode = .upsertOnly, duplicates: DuplicatePolicy = .fail, missingKeys: MissingKeyPolicy = .fail,
     storedDuplicates: StoredDuplicatePolicy = .fail, includesSubentities: Bool = false,
     deletesRecordsWithoutKey: Bool = false, maximumDeletedShare: Double? = nil, saves: Bool = true,
     conflictResolution: ConflictResolution = .incomingWins, pendingEdits: PendingEditsPolicy = .keepLocal,
-    requestedAt: ContinuousClock.Instant? = nil
+    requestedAt: ContinuousClock.Instant? = nil, store: StoreIdentifier? = nil,
+    missingTargets: MissingTargetPolicy = .fail
   ) {
     self.mode = mode
     self.duplicates = duplicates
@@ -154,6 +185,8 @@ public struct MergeOptions: Sendable, Hashable {
     self.conflictResolution = conflictResolution
     self.pendingEdits = pendingEdits
     self.requestedAt = requestedAt
+    self.store = store
+    self.missingTargets = missingTargets
   }
 
   /// The options of Coherence 5, which delete every record that the input does not contain, also for an empty input.

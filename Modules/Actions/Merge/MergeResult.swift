@@ -19,6 +19,12 @@ public struct MergeResult: Sendable, Hashable {
   public internal(set) var keptEdits = 0
   /// Records with pending edits over which a user has to decide; see ``MergeOptions/PendingEditsPolicy``.
   public internal(set) var pendingConflicts = 0
+  /// Input records that wait for the end of a pending edit: the merge left the record out, or a link of it, because the
+  /// record itself or a record that it names was deleted here, or because a required partner has another partner here.
+  /// Partial input with such a record has to be merged again when the edit has ended; whole input comes again anyway.
+  public internal(set) var postponed = 0
+  /// The links to missing records that the merge left out; see ``MergeOptions/MissingTargetPolicy/leaveOut``.
+  public internal(set) var missingLinks = 0
 
   /// The result of a merge without any change.
   public init() {}
@@ -33,5 +39,7 @@ public struct MergeResult: Sendable, Hashable {
     left.conflicts += right.conflicts
     left.keptEdits += right.keptEdits
     left.pendingConflicts += right.pendingConflicts
+    left.postponed += right.postponed
+    left.missingLinks += right.missingLinks
   }
 }

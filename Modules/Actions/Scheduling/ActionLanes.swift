@@ -34,12 +34,13 @@ struct ActionLanes<Item: QueuedAction> {
     lanes.compactMap { if case .running(let action) = $0.state { action } else { nil } }
   }
 
-  var hasIdle: Bool { idleIndex != nil }
+  /// The index of an idle lane.
+  var idle: Int? { lanes.firstIndex { if case .idle = $0.state { true } else { false } } }
+
+  var hasIdle: Bool { idle != nil }
 
   /// Whether every lane runs an action. A woken lane has yet to find an action, and so does not count.
   var allAreRunning: Bool { lanes.allSatisfy { if case .running = $0.state { true } else { false } } }
-
-  private var idleIndex: Int? { lanes.firstIndex { if case .idle = $0.state { true } else { false } } }
 
   /// Marks one idle lane as woken.
   ///
@@ -53,7 +54,7 @@ struct ActionLanes<Item: QueuedAction> {
       case .idle: break
       }
     }
-    let index = idleIndex
+    let index = idle
     if let index { lanes[index].state = .woken }
     return index
   }

@@ -4,6 +4,8 @@ protocol QueuedAction: AnyObject, Sendable {
   var priority: ActionPriority { get }
   /// Whether the action still waits. A withdrawn action is not pending, and is skipped.
   var isPending: Bool { get }
+  /// The limit that the action needs a slot of; `nil` for an action without a limit.
+  var limit: ConcurrencyLimit? { get }
   /// Whether the work needs a thread of its own. Other work starts a task and returns.
   var mayBlock: Bool { get }
 

@@ -16,7 +16,10 @@ extension ContextStrategy {
     public required init(
       persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock
     ) {
-      viewContext = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: persistentStoreCoordinator)
+      let view = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: persistentStoreCoordinator)
+      // Edits of different properties merge with saves of other processes also before the first background context.
+      view.followLaterContexts()
+      viewContext = view
       super.init(persistentStoreCoordinator: persistentStoreCoordinator, errorHandler: errorHandler)
     }
 

@@ -99,4 +99,34 @@ struct DeltaMergeTests {
       condition: try FetchPredicate(format: "name == '2'"))
     #expect(try stack.names() == [1: "1"])
   }
+
+  @Test func `successive pages are merged as one, in which a later page overrides an earlier one`() throws {
+    let stack = try MergeStack(.inMemory)
+    try stack.merge(artists(1, 2, 3), into: "Artist")
+    let pages = [
+      DeltaPage(records: [MergeRecord(["id": 1, "name": "one"])] + artists(4), tombstones: [2, 3]),
+      DeltaPage(records: [MergeRecord(["id": 2, "name": "two"])], tombstones: [4]),
+    ]
+    var plans: [[String: Int]] = []
+    let result = try stack.connect.newActionContext().merge(
+      pages, for: stack.entity("Artist"), options: MergeOptions(), beforeSaving: { plans.append($0.counts) })
+    #expect(result.counts == MergeResult.with(updated: 2, deleted: 1))
+    #expect(plans == [result.counts])
+    #expect(try stack.names() == [1: "one", 2: "two"])
+  }
+
+  @Test func `a complete page after other pages is merged alone, and no page changes nothing`() throws {
+    let stack = try MergeStack(.inMemory)
+    try stack.merge(artists(1, 2), into: "Artist")
+    func merge(_ pages: [DeltaPage]) throws -> [String: Int] {
+      try stack.connect.newActionContext().merge(
+        pages, for: stack.entity("Artist"), options: MergeOptions(maximumDeletedShare: 1), beforeSaving: { _ in }
+      ).counts
+    }
+    #expect(try merge([]) == MergeResult.with())
+    #expect(
+      try merge([DeltaPage(records: artists(5)), DeltaPage(records: artists(1), isComplete: true)])
+        == MergeResult.with(unchanged: 1, deleted: 1))
+    #expect(try stack.names() == [1: "1"])
+  }
 }

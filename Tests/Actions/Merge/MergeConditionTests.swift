@@ -88,4 +88,28 @@ struct MergeConditionTests {
     #expect(try refusal("incoming.mentor == NIL") == .invalidPredicate)
     #expect(try stack.names() == [1: "1.1"])
   }
+
+  @Test(arguments: Backend.available)
+  func `attributes with the names of both sides are read by these names alone`(backend: Backend) throws {
+    let model = try ManagedObjectModel {
+      Entity("Parcel", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Attribute("existing", .int64)
+        Attribute("incoming", .int64)
+      }
+    }
+    let stack = try MergeStack(backend, model)
+    func parcel(_ id: Int, _ existing: Int, _ incoming: Int) -> MergeRecord {
+      MergeRecord(["id": id, "existing": existing, "incoming": incoming])
+    }
+    try stack.merge([parcel(1, 1, 5), parcel(2, 2, 6)], into: "Parcel")
+    for (format, number) in [("existing == 1", 10), ("incoming == 6", 20), ("existing.existing == incoming.id", 30)] {
+      let page = [parcel(1, 1, 5 + number), parcel(2, 2, 6)]
+      let result = try stack.merge(page, into: "Parcel", if: try FetchPredicate(format: format))
+      let isChanged = format != "incoming == 6"
+      #expect(result.updated == (isChanged ? 1 : 0) && result.skipped == (isChanged ? 0 : 1), "\(format)")
+    }
+    let values: [Int64: Int64] = try stack.values(of: "Parcel", "incoming", by: "id")
+    #expect(values == [1: 35, 2: 6])
+  }
 }

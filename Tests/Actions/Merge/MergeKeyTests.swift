@@ -168,4 +168,23 @@ struct MergeKeyTests {
       ErrorCode.unmanagedEntity ~= $0
     }
   }
+
+  @Test(arguments: Backend.available)
+  func `a record that lacks an attribute of the key has the attribute's default as key`(backend: Backend) throws {
+    let model = try ManagedObjectModel {
+      Entity("Setting", userInfo: ["uniquenessAttributes": "scope,name"]) {
+        Attribute("scope", .string, default: "global")
+        Attribute("name", .string)
+        Attribute("value", .int64, default: 0)
+      }
+    }
+    let stack = try MergeStack(backend, model)
+    let local = MergeRecord(["scope": "local", "name": "a", "value": 1])
+    let global = MergeRecord(["name": "a", "value": 2])
+    #expect(try stack.merge([local, global], into: "Setting").counts == MergeResult.with(inserted: 2))
+    let again = try stack.merge([global, local], into: "Setting")
+    #expect(again.counts == MergeResult.with(unchanged: 2))
+    #expect(
+      try stack.values(of: "Setting", "value", by: "scope", as: (String, Int64).self) == ["local": 1, "global": 2])
+  }
 }

@@ -176,4 +176,18 @@ struct MergeLinkTests {
     #expect(result.counts == MergeResult.with(inserted: 1, unchanged: 1))
     #expect(try genres(stack) == [1: ["jazz"], 2: ["rock"]])
   }
+
+  @Test(arguments: Backend.available)
+  func `a list that names a member twice has the member once, and is equal afterwards`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge((1...2).map { album($0, [:]) }, into: "Album")
+    let keys = [2, 1, 2].map { MergeKey("L", $0) }
+    let page = [MergeRecord(["id": 1], links: ["albums": .many(keys)])]
+    #expect(try stack.merge(page, into: "Artist").inserted == 1)
+    #expect(try stack.merge(page, into: "Artist").unchanged == 1)
+    let numbers = try stack.read { context in
+      try stack.objects("Artist", context)[0].objects(for: "albums").map { try $0.value(for: "number", as: Int.self) }
+    }
+    #expect(numbers == [2, 1])
+  }
 }

@@ -240,4 +240,61 @@ struct MergePropertyTests {
     let error = #expect(throws: CoherenceError.self) { try merge([Collector(albums: [1])]) }
     #expect(error?.code == .wrongType)
   }
+
+  private struct Nothing: Decodable {}
+  private final class NoPart: Decodable {}
+
+  @Test func `a structure or an object without properties is a composite without values`() throws {
+    let stack = try MergeStack(.inMemory, try FormItem.model())
+    let entity = try stack.entity("Item")
+    for record in [
+      try MergeRecord(properties: Item(size: Nothing()), for: entity),
+      try MergeRecord(properties: Item(size: NoPart()), for: entity),
+    ] {
+      #expect(record.values.keys.sorted() == ["id"])
+    }
+  }
+
+  private final class Cached: Decodable {
+    let id: Int32
+    lazy var initials = "\(id)"
+    init(id: Int32) { self.id = id }
+    init(from decoder: any Decoder) throws { id = 0 }
+  }
+
+  private struct Extra: Decodable {
+    var id: Int32
+    @Lenient var remark: String?
+  }
+
+  @Test func `a lazy property and a wrapped property are left out by their names, and refused by them`() throws {
+    for (name, record) in [("initials", Cached(id: 1)), ("remark", Extra(id: 1, remark: "x"))]
+      as [(String, any Decodable)]
+    {
+      let entity = try stack.entity("Artist")
+      let error = #expect(throws: CoherenceError.self) { try MergeRecord(properties: record, for: entity) }
+      #expect(error?.code == .unknownProperty && error?.message.contains("no property '\(name)'") == true, "\(name)")
+      let left = try MergeRecord(properties: record, for: entity, leavingOut: [name])
+      #expect(left.values.keys.sorted() == ["id"], "\(name)")
+    }
+  }
+
+  private struct Revised: Decodable {
+    var _id: String
+    var _revision: Int
+  }
+
+  @Test func `an attribute whose name begins with an underscore takes the property of its name`() throws {
+    let model = try ManagedObjectModel {
+      Entity("Document", userInfo: ["uniquenessAttributes": "_id"]) {
+        Attribute("_id", .string)
+        Attribute("_revision", .int64)
+      }
+    }
+    let stack = try MergeStack(.inMemory, model)
+    let documents = [Revised(_id: "a", _revision: 7)]
+    let result = try stack.connect.newActionContext().merge(records: documents, for: try stack.entity("Document"))
+    #expect(result.inserted == 1)
+    #expect(try stack.values(of: "Document", "_revision", by: "_id", as: (String, Int64).self) == ["a": 7])
+  }
 }

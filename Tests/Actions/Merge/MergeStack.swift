@@ -110,7 +110,7 @@ struct MergeStack {
 final class MergedArtist: ManagedObject {
   @TaskLocal static var counter: ObjectCounter?
 
-  required init(_ birth: ObjectBirth) {
+  required init(_ birth: borrowing ObjectBirth) {
     Self.counter?.add()
     super.init(birth)
   }

@@ -49,4 +49,18 @@ struct MergeStatementTests {
     #expect(log.reads.count == 1, "\(log.reads)")
     #expect(log.runs == [StatementRun("UPDATE", 10)])
   }
+
+  @Test func `a merge reads 500 keys by one query, and counts the stored records before it reads more keys`() throws {
+    func genres(_ count: Int) -> [MergeRecord] { (0..<count).map { MergeRecord(["name": "genre \($0)"]) } }
+    try stack.merge(genres(2_005), into: "Genre")
+    func reads(_ count: Int) throws -> Int {
+      log.removeAll()
+      #expect(try stack.merge(genres(count), into: "Genre", options: MergeOptions()).unchanged == count)
+      return log.reads.count
+    }
+    #expect(try reads(500) == 1)
+    // With more than four stored records for each key, two queries by key cost less than one pass over all records.
+    #expect(try reads(501) == 3)
+    #expect(try reads(502) == 2)
+  }
 }

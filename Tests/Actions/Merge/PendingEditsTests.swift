@@ -322,4 +322,39 @@ struct PendingEditsTests {
     #expect(source.decisions.map(\.conflicting) == [["name"]])
     #expect(try stack.names().isEmpty)
   }
+
+  @Test(arguments: Backend.available)
+  func `own values, server-assigned values and values without a base are no change of a deleted record`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack.pending(backend, source, names: [1: "old", 2: "old", 3: "old"])
+    var own = try stack.deleteArtist(1, base: ["name": .string("older")])
+    own.ownValues = ["name": [.string("old")]]
+    var assigned = try stack.deleteArtist(2, base: ["name": .string("older")])
+    assigned.serverAssigned = ["name"]
+    source.add(own, assigned, try stack.deleteArtist(3))
+    let page = MergeStack.artists([1: "old", 2: "old", 3: "old"])
+    let result = try stack.merge(page, into: "Artist", options: options(.conflict))
+    #expect(result.keptEdits == 3 && result.pendingConflicts == 0)
+    #expect(source.decisions.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an unanswered insert keeps out one record with its values, unless the page has its own record`(
+    backend: Backend
+  ) throws {
+    func inserted(_ page: [Int: String], isUnanswered: Bool = true) throws -> Int {
+      let source = ScriptedEdits()
+      let stack = try MergeStack.pending(backend, source, names: [1: "mine"])
+      var insert = PendingEdit(of: try stack.artistID(1), .insert)
+      insert.isInsertUnanswered = isUnanswered
+      source.add(insert)
+      return try stack.merge(MergeStack.artists(page), into: "Artist", options: options(.keepLocal, .replace)).inserted
+    }
+    #expect(try inserted([7: "mine"]) == 0)
+    #expect(try inserted([7: "mine"], isUnanswered: false) == 1)
+    #expect(try inserted([7: "mine", 8: "mine"]) == 1)
+    #expect(try inserted([7: "others"]) == 1)
+    #expect(try inserted([1: "mine", 7: "mine"]) == 1)
+  }
 }

@@ -320,4 +320,43 @@ struct PendingLinksTests {
     #expect(result.counts == MergeResult.with(inserted: 1, skipped: 3) && result.keptEdits == 3)
     #expect(try ids("Message", by: "id", stack, as: Int64.self).keys.sorted() == [8])
   }
+
+  @Test(arguments: Backend.available)
+  func `a list of the server is taken beside the pending edit of an attribute`(backend: Backend) throws {
+    let source = ScriptedEdits()
+    let stack = try MergeStack.pending(backend, source, names: [1: "edited"])
+    try stack.merge([album(1), album(2)], into: "Album")
+    source.add(try stack.renamed(1, from: "old"))
+    var page = artist(1, albums: [2])
+    page.values["name"] = "old"
+    #expect(try stack.merge([page], into: "Artist").keptEdits == 1)
+    #expect(try stack.names() == [1: "edited"])
+    #expect(try albums(stack) == [1: [2]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a new record that requires a partner with another partner here is postponed`(backend: Backend) throws {
+    let model = try ManagedObjectModel {
+      Entity("Seat", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("guest", toOne: "Guest", inverse: "seat", optional: false)
+      }
+      Entity("Guest", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("seat", toOne: "Seat", inverse: "guest")
+      }
+    }
+    let source = ScriptedEdits(["Guest"])
+    let stack = try MergeStack(backend, model)
+    try stack.merge([7, 8].map { MergeRecord(["id": $0]) }, into: "Guest")
+    try stack.merge([MergeRecord(["id": 2, "guest": 7])], into: "Seat")
+    stack.connect.pendingEdits = source
+    let guest = try #require(try ids("Guest", by: "id", stack, as: Int64.self)[7])
+    source.add(PendingEdit(of: guest, .update, changed: ["seat"]))
+    let page = [MergeRecord(["id": 3, "guest": 7]), MergeRecord(["id": 4, "guest": 8])]
+    let result = try stack.merge(page, into: "Seat", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1, skipped: 1))
+    #expect(result.keptEdits == 1 && result.postponed == 1)
+    #expect(try ids("Seat", by: "id", stack, as: Int64.self).keys.sorted() == [2, 4])
+  }
 }

@@ -102,6 +102,28 @@ struct PendingRacesTests {
     #expect(try stack.names() == [1: "edited", 2: "new", 3: "mine"])
   }
 
+  @Test(arguments: Backend.available)
+  func `of all pages of a replacing merge, a record with the values of an unanswered insert is left out`(
+    backend: Backend
+  ) async throws {
+    for mode in [MergeOptions.Mode.replace, .upsertOnly] {
+      let source = ScriptedEdits()
+      let stack = try MergeStack.pending(backend, source, names: [1: "mine", 2: "old"])
+      var insert = PendingEdit(of: try stack.artistID(1), .insert)
+      insert.isInsertUnanswered = true
+      source.add(insert)
+      let (pages, continuation) = AsyncStream.makeStream(of: [MergeRecord].self)
+      continuation.yield(MergeStack.artists([2: "old"]))
+      continuation.yield(MergeStack.artists([7: "mine"]))
+      continuation.finish()
+      let result = try await stack.connect.newActionContext().mergePages(
+        pages, for: try stack.entity("Artist"), options: MergeOptions(mode: mode, maximumDeletedShare: 1))
+      // Partial pages might never bring the record again.
+      #expect(result.inserted == (mode == .replace ? 0 : 1))
+      #expect(try stack.names().keys.sorted() == (mode == .replace ? [1, 2] : [1, 2, 7]))
+    }
+  }
+
   // MARK: The source
 
   @Test(arguments: Backend.available)

@@ -10,10 +10,13 @@ struct ActionBacklogTests {
   private final class Item: QueuedAction {
     let name: String
     let mayBlock = true
+    let limit: ConcurrencyLimit?
     private let content: Mutex<(priority: ActionPriority, isPending: Bool)>
+    private let reads = Atomic<Int>(0)
 
-    init(_ name: String, _ priority: ActionPriority = .normal) {
+    init(_ name: String, _ priority: ActionPriority = .normal, limit: ConcurrencyLimit? = nil) {
       self.name = name
+      self.limit = limit
       content = Mutex((priority, true))
     }
 
@@ -21,7 +24,12 @@ struct ActionBacklogTests {
       get { content.withLock { $0.priority } }
       set { content.withLock { $0.priority = newValue } }
     }
-    var isPending: Bool { content.withLock { $0.isPending } }
+    var isPending: Bool {
+      reads.add(1, ordering: .relaxed)
+      return content.withLock { $0.isPending }
+    }
+    /// The number of reads of `isPending`.
+    var readCount: Int { reads.load(ordering: .relaxed) }
 
     func withdraw() { content.withLock { $0.isPending = false } }
     func run(inLane lane: Int) -> UInt64? { 0 }
@@ -83,58 +91,151 @@ struct ActionBacklogTests {
 
   // MARK: Concurrency limits
 
-  private let two = ConcurrencyLimit("uploads", 2)
+  private let uploads = ConcurrencyLimit("uploads", 1)
+  private let downloads = ConcurrencyLimit("downloads", 1)
 
-  private func names(_ items: [Item]) -> [String] { items.map(\.name).sorted() }
-
-  @Test func `waiting actions get the released slots of their limit by priority`() {
-    var groups = ConcurrencyGroups<Item>()
-    let (a, b, c, d) = (Item("a"), Item("b"), Item("c"), Item("d", .high))
-    #expect(names(groups.acquireSlot(of: two, for: a, asksForFirstTime: true)) == ["a"])
-    #expect(names(groups.acquireSlot(of: two, for: b, asksForFirstTime: true)) == ["b"])
-    #expect(names(groups.acquireSlot(of: two, for: c, asksForFirstTime: true)) == [])
-    #expect(names(groups.acquireSlot(of: two, for: d, asksForFirstTime: true)) == [])
-    #expect(names(groups.holders(of: two, for: c, asksForFirstTime: false)) == ["a", "b"])
-    #expect(names(groups.holders(of: two, for: a, asksForFirstTime: false)) == [], "It has a slot.")
-    #expect(names(groups.releaseSlot(of: two, by: a)) == ["d"])
-    #expect(names(groups.releaseSlot(of: two, by: b)) == ["c"])
-    #expect(names(groups.releaseSlot(of: two, by: c)) == [])
-    #expect(names(groups.releaseSlot(of: two, by: d)) == [])
+  private func waiting(_ items: [Item]) -> WaitingActions<Item> {
+    var waiting = WaitingActions<Item>()
+    for (arrival, item) in items.enumerated() { waiting.append(item, arrival: arrival) }
+    return waiting
   }
 
-  @Test func `limits with different names do not wait for each other`() {
-    var groups = ConcurrencyGroups<Item>()
-    for name in ["x", "y"] {
-      let acquired = groups.acquireSlot(of: ConcurrencyLimit(name, 1), for: Item(name), asksForFirstTime: true)
-      #expect(names(acquired) == [name])
-    }
+  /// The name of the next action to begin while some limits have a free slot.
+  private func next(_ waiting: inout WaitingActions<Item>, free: [ConcurrencyLimit]) -> String? {
+    waiting.popFirst { item in free.contains { $0 == item.limit } }?.name
   }
 
-  @Test func `the maximum of a limit is that of the latest submission, until no action has the limit`() {
-    var groups = ConcurrencyGroups<Item>()
-    let (one, three) = (ConcurrencyLimit("uploads", 1), ConcurrencyLimit("uploads", 3))
-    let (a, b, c) = (Item("a"), Item("b"), Item("c"))
-    #expect(names(groups.acquireSlot(of: one, for: a, asksForFirstTime: true)) == ["a"])
-    #expect(names(groups.holders(of: three, for: b, asksForFirstTime: true)) == [])
-    #expect(names(groups.holders(of: three, for: b, asksForFirstTime: false)) == ["a"])
-    // A further attempt of an action changes no maximum.
-    #expect(names(groups.acquireSlot(of: three, for: b, asksForFirstTime: false)) == [])
-    #expect(names(groups.acquireSlot(of: three, for: c, asksForFirstTime: true)) == ["b", "c"])
-    for item in [a, b, c] { #expect(names(groups.releaseSlot(of: three, by: item)) == []) }
-    #expect(names(groups.acquireSlot(of: one, for: a, asksForFirstTime: false)) == ["a"])
-    #expect(names(groups.acquireSlot(of: one, for: b, asksForFirstTime: false)) == [])
+  @Test func `an action without a slot lets later actions begin, and begins first once its limit has a free slot`() {
+    var all = waiting([
+      Item("upload", limit: uploads), Item("plain"), Item("important download", .high, limit: downloads),
+      Item("last upload", limit: uploads), Item("last"),
+    ])
+    #expect(next(&all, free: []) == "plain")
+    #expect(next(&all, free: [uploads]) == "upload")
+    #expect(next(&all, free: [uploads, downloads]) == "important download")
+    #expect(next(&all, free: [uploads, downloads]) == "last upload")
+    #expect(next(&all, free: []) == "last")
+    #expect(next(&all, free: [uploads, downloads]) == nil)
   }
 
   @Test func `a withdrawn action gets no slot, and a raised one gets the next`() {
-    var groups = ConcurrencyGroups<Item>()
-    let one = ConcurrencyLimit("uploads", 1)
-    let (a, b, c, d) = (Item("a"), Item("b"), Item("c"), Item("d"))
-    for item in [a, b, c, d] { _ = groups.acquireSlot(of: one, for: item, asksForFirstTime: true) }
-    b.withdraw()
-    #expect(names(groups.releaseSlot(of: one, by: b)) == [])
-    d.priority = .high
-    groups.raise(d, waitingFor: one)
-    #expect(names(groups.releaseSlot(of: one, by: a)) == ["d"])
-    #expect(names(groups.releaseSlot(of: one, by: d)) == ["c"])
+    let items = ["a", "b", "c"].map { Item($0, limit: uploads) }
+    var all = waiting(items)
+    items[0].withdraw()
+    all.didWithdraw(items[0])
+    items[2].priority = .high
+    all.raise(items[2], arrival: 3)
+    #expect(all.pending.count == 2)
+    #expect(next(&all, free: [uploads]) == "c")
+    #expect(next(&all, free: [uploads]) == "b")
+  }
+
+  @Test func `an action is overdue after many actions have begun in its place`() {
+    let first = Item("first", limit: uploads)
+    var all = waiting([first] + (0..<20).map { Item("\($0)") })
+    for _ in 0..<15 { _ = next(&all, free: []) }
+    #expect(!all.isOverdue(limit: uploads.name))
+    _ = next(&all, free: [])
+    #expect(all.isOverdue(limit: uploads.name))
+    all.forgetOvertaking()
+    #expect(!all.isOverdue(limit: uploads.name))
+    #expect(next(&all, free: [uploads]) == "first")
+  }
+
+  @Test func `an action that is the first of its limit again is overtaken once by each later action`() {
+    let items = ["first", "raised"].map { Item($0, limit: uploads) }
+    var all = waiting(items + (0..<20).map { Item("\($0)") })
+    items[1].priority = .high
+    all.raise(items[1], arrival: 22)
+    #expect(next(&all, free: [uploads]) == "raised")
+    for _ in 0..<15 { _ = next(&all, free: []) }
+    #expect(!all.isOverdue(limit: uploads.name))
+    _ = next(&all, free: [])
+    #expect(all.isOverdue(limit: uploads.name))
+  }
+
+  @Test func `the cost of the next action does not grow with the number of limits`() {
+    let count = 1000
+    let items = (0..<count).map { Item("\($0)", limit: ConcurrencyLimit("\($0)", 1)) }
+    var all = waiting(items)
+    for item in items {
+      let next = all.popFirst { _ in true }
+      #expect(next === item)
+    }
+    #expect(items.reduce(0) { $0 + $1.readCount } < 10 * count)
+  }
+
+  @Test func `random actions of several limits leave by priority, then in the order of their arrival`() {
+    var seed: UInt64 = 1
+    func random(below bound: Int) -> Int {
+      seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(seed >> 33) % bound
+    }
+    let limits = (0..<5).map { ConcurrencyLimit("\($0)", 1) }
+    var all = WaitingActions<Item>()
+    var model: [(item: Item, priority: Int, arrival: Int)] = []
+    for arrival in 0..<5000 {
+      let index = model.isEmpty ? nil : random(below: model.count)
+      switch random(below: 8) {
+      case 0: if let index { withdraw(model.remove(at: index).item, from: &all) }
+      case 1:
+        guard let index, model[index].item.priority != .veryHigh else { continue }
+        let item = model[index].item
+        item.priority = .veryHigh
+        all.raise(item, arrival: arrival)
+        model[index] = (item, ActionPriority.veryHigh.rawValue, arrival)
+      case 2, 3, 4:
+        let free = limits.filter { _ in random(below: 2) == 0 }
+        func isFree(_ item: Item) -> Bool { item.limit.map { free.contains($0) } ?? true }
+        let expected = model.indices
+          .filter { index in isFree(model[index].item) }
+          .min { (-model[$0].priority, model[$0].arrival) < (-model[$1].priority, model[$1].arrival) }
+        var found: Item?
+        // An action without a limit may be withdrawn.
+        repeat { found = all.popFirst(acquiresSlot: isFree) } while found?.isPending == false
+        let expectedItem = expected.map { model[$0].item }
+        #expect(found === expectedItem)
+        if let expected { model.remove(at: expected) }
+      default:
+        let priority = ActionPriority.allCases[random(below: ActionPriority.allCases.count)]
+        let limit = random(below: limits.count + 1)
+        let item = Item("\(arrival)", priority, limit: limit < limits.count ? limits[limit] : nil)
+        all.append(item, arrival: arrival)
+        model.append((item, priority.rawValue, arrival))
+      }
+    }
+  }
+
+  private func withdraw(_ item: Item, from all: inout WaitingActions<Item>) {
+    item.withdraw()
+    all.didWithdraw(item)
+  }
+
+  @Test func `the maximum of a limit is that of the latest first attempt, until no action has the limit`() {
+    let groups = ConcurrencyGroups<Item>()
+    // The queue starts no action.
+    let queue = ActionQueue<Item>(name: "test", width: 1, isSuspended: true, groups: groups)
+    let (one, three) = (ConcurrencyLimit("uploads", 1), ConcurrencyLimit("uploads", 3))
+    let items = ["a", "b", "c"].map { Item($0) }
+    func ask(_ index: Int, _ limit: ConcurrencyLimit, isFirst: Bool) -> Bool {
+      _ = groups.ask(for: limit, items[index], of: queue, asksForFirstTime: isFirst)
+      return groups.acquireSlot(of: limit, for: items[index], of: queue)
+    }
+    func releaseCount(_ index: Int, _ limit: ConcurrencyLimit, isFirst: Bool) -> Int {
+      groups.holders(of: limit, for: items[index], asksForFirstTime: isFirst).releaseCount
+    }
+    #expect(ask(0, one, isFirst: true))
+    #expect(releaseCount(0, one, isFirst: false) == 0, "It has a slot.")
+    #expect(releaseCount(1, three, isFirst: true) == 0)
+    #expect(releaseCount(1, three, isFirst: false) == 1)
+    // A further attempt of an action changes no maximum.
+    #expect(!ask(1, three, isFirst: false))
+    #expect(ask(2, three, isFirst: true))
+    #expect(groups.acquireSlot(of: three, for: items[1], of: queue))
+    let other = Item("d")
+    #expect(groups.holders(of: one, for: other, asksForFirstTime: true).releaseCount == 3)
+    for item in items { groups.releaseSlot(of: three, by: item, of: queue) }
+    #expect(ask(0, one, isFirst: false))
+    #expect(!ask(1, one, isFirst: false))
   }
 }

@@ -7,6 +7,7 @@ struct ActionLanesTests {
   private final class Item: QueuedAction {
     let priority = ActionPriority.normal
     let isPending = true
+    let limit: ConcurrencyLimit? = nil
     let mayBlock = true
     func run(inLane lane: Int) -> UInt64? { 0 }
   }

@@ -8,6 +8,7 @@ struct ActionQueueTests {
   /// An action that ends at once, or when the test releases it.
   private final class Item: QueuedAction {
     let priority = ActionPriority.normal
+    let limit: ConcurrencyLimit? = nil
     let mayBlock = true
     let script: MockScript
     private let isLong: Bool
@@ -79,8 +80,8 @@ struct ActionQueueTests {
     let (running, held) = (Item(isLong: true), Item())
     queue.enqueue(running)
     await running.script.untilBegun()
-    queue.hold(held, for: .slot)
-    guard queue.blockers(of: held).condition == .slot else {
+    queue.hold(held, for: .delay)
+    guard queue.blockers(of: held).condition == .delay else {
       Issue.record("The blocker is not the condition.")
       return running.script.release()
     }

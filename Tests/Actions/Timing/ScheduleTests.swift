@@ -100,6 +100,7 @@ struct ScheduleTests {
     ("0 0 * * */7", "2026-01-04T00:00:00Z"), ("59 23 * * *", "2026-01-01T23:59:00Z"),
     ("*/60 * * * *", "2026-01-01T01:00:00Z"), ("0 */24 * * *", "2026-01-02T00:00:00Z"),
     ("0 0 30-31 * *", "2026-01-30T00:00:00Z"), ("0 0 1-31/31 11-12 *", "2026-11-01T00:00:00Z"),
+    ("0 0 * * 0-0", "2026-01-04T00:00:00Z"),
   ])
   func `an expression is due at the first matching minute`(expression: String, date: String) throws {
     #expect(try dates(expression, after: "2026-01-01T00:00:00Z") == [date])
@@ -107,6 +108,28 @@ struct ScheduleTests {
 
   @Test func `the last day of February is found over the year 2100`() throws {
     #expect(try dates("0 0 29 2 *", after: "2096-03-01T00:00:00Z") == ["2104-02-29T00:00:00Z"])
+  }
+
+  @Test func `the last day of February is found in the year 2000`() throws {
+    #expect(try dates("0 0 29 2 *", after: "1999-03-01T00:00:00Z") == ["2000-02-29T00:00:00Z"])
+  }
+
+  @Test func `every day of a leap year and of the next year is found once, in order`() throws {
+    let first = try Date("2023-12-31T06:30:00Z", strategy: .iso8601)
+    var date = first
+    let schedule = try Schedule.cron("30 6 * * *")
+    for day in 1...731 {
+      date = try #require(schedule.nextDate(after: date))
+      #expect(date == first + Double(day) * 86_400)
+    }
+    #expect(try dates("30 6 31 * *", after: "2024-03-31T12:00:00Z") == ["2024-05-31T06:30:00Z"])
+    #expect(try dates("30 6 31 * *", after: "2024-10-31T12:00:00Z") == ["2024-12-31T06:30:00Z"])
+  }
+
+  @Test func `days of the week and times are found before 1970 too`() throws {
+    #expect(
+      try dates("0 12 * * sun", after: "1969-12-01T13:00:00Z", 2) == ["1969-12-07T12:00:00Z", "1969-12-14T12:00:00Z"])
+    #expect(try dates("0 12 * * mon", after: "1969-12-01T11:00:00Z") == ["1969-12-01T12:00:00Z"])
   }
 
   @Test func `a day satisfies one of two restricted day fields, and both when one begins with a star`() throws {
@@ -136,7 +159,8 @@ struct ScheduleTests {
     ("* * * 13 *", 7), ("* * * * 8", 9), ("*/0 * * * *", 3), ("*/61 * * * *", 3), ("1,,2 * * * *", 3),
     ("5-1 * * * *", 1), ("1-2-3 * * * *", 5), ("1/2 * * * *", 1), ("*/2/3 * * * *", 5), ("* * * foo *", 7),
     ("-5 * * * *", 1), ("+5 * * * *", 1), ("99999999999999999999 * * * *", 1), ("1- * * * *", 3),
-    ("0 0 30 2 *", 5), ("0 0 31 2,4,jun *", 5), ("@reboot", 1), ("@daily 5", 1), ("* * * * mon-foo", 13),
+    ("0 0 30 2 *", 5), ("0 0 31 2,4,jun *", 5), ("0 0 31 9,11 *", 5), ("@reboot", 1), ("@daily 5", 1),
+    ("* * * * mon-foo", 13),
     ("٣ * * * *", 1),
   ])
   func `an invalid expression is refused with the position of its fault`(expression: String, position: Int) {

@@ -5,7 +5,9 @@ extension ActionContext {
   ///
   /// A merge of the same page again writes nothing, so that a client that lost a cursor may ask for the page once more.
   /// Tombstones delete records of subentities too. The page's ``DeltaPage/cursor`` is not stored: the caller stores the
-  /// cursor in the same context before the merge, and one transaction has both.
+  /// cursor in the same context before the merge, and one transaction has both. After a result with
+  /// ``MergeResult/postponed`` records the caller has to keep the former cursor, so that the page comes again: a merge
+  /// without ``MergeOptions/saves`` lets the caller see the result before the save.
   ///
   /// For races with other writers, threads and cost, see
   /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``. The tombstones cost one more condition of the
@@ -26,29 +28,43 @@ extension ActionContext {
     subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
     options: MergeOptions = MergeOptions()
   ) throws -> MergeResult {
+    try merge(
+      [page], for: entity, ignoreAttributes: ignoreAttributes, subsetFilter: subsetFilter, condition: condition,
+      options: options, beforeSaving: { _ in })
+  }
+
+  /// Merges successive pages of changes together, in one save.
+  ///
+  /// - Parameter beforeSaving: Makes further changes for the save. Called after each plan of the merge, with the counts of
+  ///   the plan, also if the plan changes no record.
+  package func merge(
+    _ pages: [DeltaPage], for entity: EntityDescription, ignoreAttributes: [String] = [],
+    subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
+    options: MergeOptions, beforeSaving: (MergeResult) throws -> Void
+  ) throws -> MergeResult {
+    var scope = MergeScope(
+      entity: entity, ignoredAttributes: Set(ignoreAttributes), subsetFilter: nil, condition: condition,
+      options: options)
+    let page = try pages.combined(try layout(of: scope))
     guard !page.isComplete || !page.hasMore else {
       throw CoherenceError(
         .invalidMergeOption,
         "A page of changes of '\(entity.name)' is complete and has a next page, so that its merge would delete the "
           + "records of the next pages. Let a complete page have all records, or merge all pages by `mergePages`.")
     }
-    var options = options
-    var deletionFilter: FetchPredicate?
     if page.isComplete {
-      options.mode = .replace
-      deletionFilter = subsetFilter
+      scope.options.mode = .replace
+      scope.subsetFilter = subsetFilter
     } else if page.tombstones.isEmpty {
-      options.mode = .upsertOnly
+      scope.options.mode = .upsertOnly
     } else {
-      options.mode = .replace
-      options.tombstones = Set(page.tombstones)
-      options.includesSubentities = true
-      options.maximumDeletedShare = 1
-      deletionFilter = try self.predicate(of: page.tombstones, entity)
+      scope.options.mode = .replace
+      scope.options.tombstones = Set(page.tombstones)
+      scope.options.includesSubentities = true
+      scope.options.maximumDeletedShare = 1
+      scope.subsetFilter = try self.predicate(of: page.tombstones, entity)
     }
-    return try merge(
-      records: page.records, for: entity, ignoreAttributes: ignoreAttributes, subsetFilter: deletionFilter,
-      condition: condition, options: options)
+    return try merge(scope, beforeSaving: beforeSaving) { RecordInput(page.records, layout: $0) }
   }
 
   /// The condition that the records of some keys satisfy.

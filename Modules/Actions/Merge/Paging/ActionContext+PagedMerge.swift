@@ -14,9 +14,14 @@ extension ActionContext {
   /// ```
   ///
   /// After an error of a page, or after cancellation, the last save is left out. Earlier pages stay merged, and all
-  /// pages can be merged again. A record on two pages gets the values of the later page. A link may lead to a record of
-  /// an earlier page or of the same page. With the mode ``MergeOptions/Mode/replace``, the keys of all pages stay in
-  /// memory until the end.
+  /// pages can be merged again. A record on two pages gets the values of the later page. With the mode
+  /// ``MergeOptions/Mode/replace``, the keys of all pages stay in memory until the end.
+  ///
+  /// A page waits for later pages, and is merged and saved together with them, when it links to a missing record, or
+  /// takes a unique value of a stored record: a later page may contain the missing record, or the new value of the
+  /// stored record. At most 64 pages wait. In the mode ``MergeOptions/Mode/replace``, the deletion may end the use of a
+  /// unique value too, and pages that still wait for the value are merged after the deletion. No page waits in a
+  /// context with other changes, or without ``MergeOptions/saves``.
   ///
   /// A service whose order changes between the requests may leave a record out of all pages, and the last save deletes
   /// the record until the next merge. Request the pages in a stable order or by a cursor, and limit the deletion by
@@ -76,20 +81,65 @@ extension ActionContext {
   ) async throws -> MergeResult {
     // Invalid arguments throw before the first page is requested.
     _ = try layout(of: scope)
-    var result = MergeResult()
-    var keys = PagedKeys()
+    // The changes of a failed page stay in a context with other changes, so that the page cannot be merged again.
+    let mayWait = try await perform { !self.hasChanges } && scope.options.saves
+    var merged = MergedPage(result: MergeResult(), keys: PagedKeys())
+    var waiting = WaitingPages<[MergeRecord]>()
     for try await element in pages {
-      let page = try records(element)
-      let merged = try await perform { try self.mergePage(page, scope) }
-      result += merged.result
-      keys.formUnion(merged.keys)
+      waiting.append(try records(element))
+      guard waiting.isDue else { continue }
+      let isFinal = !mayWait || waiting.isFull
+      do {
+        try await merge(waiting.pages, scope, isFinal: isFinal, into: &merged)
+        waiting.removeAll()
+      } catch let error as CoherenceError where !isFinal && error.mayEndWithLaterPages {
+        continue
+      }
     }
     // In a cancelled task, a sequence may end early as if after its last page.
     try refuseIfCanceled()
-    guard scope.options.mode == .replace else { return result }
-    let pageKeys = keys
-    result += try await perform { try self.deleteRecords(exceptFor: pageKeys, scope) }
-    return result
+    return try await finish(&merged, waiting.pages, scope)
+  }
+
+  /// Merges the pages that wait after the last page, and deletes the records that no page contains.
+  private func finish(
+    _ merged: inout MergedPage, _ waiting: [[MergeRecord]], _ scope: MergeScope
+  ) async throws -> MergeResult {
+    let deletes = scope.options.mode == .replace
+    var waiting = waiting
+    do {
+      try await merge(waiting, scope, isFinal: true, into: &merged)
+      waiting = []
+    } catch let error as CoherenceError where deletes && error.code == .uniquenessViolated {
+      // A record to delete may have the unique value.
+    }
+    guard deletes else { return merged.result }
+    let (keys, remaining) = (merged.keys, waiting)
+    merged.result += try await perform {
+      var keys = keys
+      let layout = try self.layout(of: scope)
+      for page in remaining { keys.all.formUnion(try page.keys(layout).filter { !$0.isIncomplete }) }
+      return try self.deleteRecords(exceptFor: keys, scope)
+    }
+    try await merge(remaining, scope, isFinal: true, into: &merged)
+    return merged.result
+  }
+
+  /// Merges pages together, and adds their result and keys.
+  ///
+  /// - Parameter isFinal: Whether links to missing records are left out if the options say so. Otherwise the merge
+  ///   throws for them, because a later page may have the records.
+  private func merge(
+    _ pages: [[MergeRecord]], _ scope: MergeScope, isFinal: Bool, into merged: inout MergedPage
+  ) async throws {
+    guard !pages.isEmpty else { return }
+    var pageScope = scope
+    if !isFinal { pageScope.options.missingTargets = .fail }
+    let page = try await perform { [pageScope] in
+      try self.mergePage(try pages.combined(try self.layout(of: pageScope)), pageScope)
+    }
+    merged.result += page.result
+    merged.keys.formUnion(page.keys)
   }
 
   /// Merges one page. The deletion of the records that no page contains follows after the last page.

@@ -1,10 +1,10 @@
 import CoherenceCore
 
-/// The result of one page of a paged merge.
+/// The result of the pages of a paged merge.
 struct MergedPage: Sendable {
-  let result: MergeResult
+  var result: MergeResult
   /// Empty for a paged merge that deletes nothing.
-  let keys: PagedKeys
+  var keys: PagedKeys
 }
 
 /// The records that the pages of a paged merge contain or link to. The deletion after the last page keeps the contained

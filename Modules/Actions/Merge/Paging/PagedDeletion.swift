@@ -41,16 +41,20 @@ struct PagedDeletion {
     try DeletionLimit(scope).check(
       deletes.count, of: storedBefore.count { matched.contains($0) } + scan.superfluousRows.count,
       isInputEmpty: keys.all.isEmpty)
-    let linked = Set(keys.linkedIDs.values.joined()).intersection(deletes.map(\.id))
-    if !linked.isEmpty { throw layout.deletedTargetsError(linked) }
+    let deletedIDs = Set(deletes.map(\.id))
+    let linked = keys.linkedIDs.values.map { $0.intersection(deletedIDs) }.filter { !$0.isEmpty }
+    if !linked.isEmpty, scope.options.missingTargets == .fail {
+      throw layout.deletedTargetsError(Set(linked.joined()))
+    }
     try context.refuseIfCanceled()
     let full = MergePlan(inserts: [], updates: [], deletes: deletes, targets: targets)
     let plan = localEdits?.remainder(of: full) ?? full
-    if !plan.isEmpty { try MergeWriter(context: context, input: input, layout: layout).apply(plan) }
+    if !plan.isEmpty { try MergeWriter(context: context, input: input, layout: layout, insertingInto: nil).apply(plan) }
     var result = MergeResult()
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     try pending?.carryOut(countingIn: &result)
     result.deleted = plan.deletes.count
+    result.missingLinks = linked.reduce(0) { $0 + $1.count }
     result.skipped = scan.superfluousRows.count - plan.deletes.count
     let basis = MergeBasis(
       context: context, scope: scope, layout: layout, condition: condition, input: input, inputByKey: inputByKey)

@@ -37,9 +37,11 @@ extension PendingReconciliation {
     }
     let kept = try keptTargets(of: remainder.inserts, incoming)
     keptCount += kept.indexes.count
+    postponed.formUnion(kept.refused)
     remainder.inserts.removeAll(where: kept.refused.contains)
     remainder.inserts = try withoutDependents(remainder.inserts, of: planned.inserts, incoming)
     remainder.keptTargets = kept.ids
+    try postponeLinks(incoming)
     let lists = try reconciledLists(of: planned.updates, edits)
     let partnerSlots = try slotsOfEditedPartners(of: planned.updates, edits, incoming)
     for update in planned.updates {
@@ -86,6 +88,8 @@ extension PendingReconciliation {
   private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
     if let edit = pendingDeletions[MergeKey(values: try incoming.inputByKey.key(at: index))] {
       keptCount += 1
+      // The next input knows of a confirmed deletion.
+      if !edit.isConfirmed { postponed.insert(index) }
       if !edit.isFixed, policy == .conflict || edit.conflict != nil {
         try decideOverDeletion(edit, index, incoming)
       }
@@ -100,6 +104,17 @@ extension PendingReconciliation {
       }
     }
     return true
+  }
+
+  /// Postpones the input records with a link to a record with a pending deletion, which the merge leaves out.
+  private func postponeLinks(_ incoming: Incoming) throws {
+    guard incoming.targets.hasDeletedTargets else { return }
+    for index in 0..<incoming.input.count where !incoming.inputByKey.isExcluded(index) {
+      let isLeftOut = try incoming.input.links(index).contains { relationship, link in
+        link.keys.contains { incoming.targets.target($0, of: relationship) == .deleted }
+      }
+      if isLeftOut { postponed.insert(index) }
+    }
   }
 
   /// The unanswered inserts whose records may be among the planned inserts; `nil` without such inserts, and for partial
@@ -285,7 +300,7 @@ extension PendingReconciliation {
       switch link.keys.first.flatMap({ incoming.targets.target($0, of: relationship) }) {
       case .existing(let id): values[slot] = .value(.reference(id))
       case .new: values[slot] = .newRecord
-      case .deleted: values[slot] = nil
+      case .deleted, .missing: continue
       // The condition protects the record. No stored record equals the missing one.
       case nil where !link.keys.isEmpty: values[slot] = .newRecord
       case nil: values[slot] = .value(.null)

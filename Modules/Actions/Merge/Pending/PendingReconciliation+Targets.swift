@@ -45,22 +45,10 @@ extension PendingReconciliation {
   ///   - planned: All records to insert.
   func withoutDependents(_ inserts: [Int], of planned: [Int], _ incoming: Incoming) throws -> [Int] {
     guard inserts.count < planned.count else { return inserts }
-    var leftOut = Set(planned).subtracting(inserts)
-    var remaining = inserts
-    while true {
-      let refused = try remaining.filter { index in
-        try incoming.input.links(index).contains { relationship, link in
-          guard !relationship.isToMany, !relationship.isOptional, case .one(let key) = link,
-            case .new(let target)? = incoming.targets.target(key, of: relationship)
-          else { return false }
-          return leftOut.contains(target)
-        }
-      }
-      if refused.isEmpty { return remaining }
-      keptCount += refused.count
-      leftOut.formUnion(refused)
-      remaining.removeAll(where: leftOut.contains)
-    }
+    let dependents = try incoming.targets.dependents(
+      on: Set(planned).subtracting(inserts), among: inserts, of: incoming.input)
+    keptCount += dependents.count
+    return inserts.filter { !dependents.contains($0) }
   }
 
   /// The slots of one-to-one relationships that updates leave alone, by input record, because the present or the new

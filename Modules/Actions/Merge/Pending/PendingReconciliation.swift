@@ -43,6 +43,8 @@ final class PendingReconciliation {
   private(set) var decisions: [PendingDecision] = []
   /// The number of records whose pending edits the merge keeps against its input.
   var keptCount = 0
+  /// The input records that wait for the end of a pending edit; see ``MergeResult/postponed``.
+  var postponed: Set<Int> = []
 
   /// Asks the context's source for the pending inserts and deletions of the merge's entity, and for its updates with a
   /// conflict.
@@ -162,6 +164,7 @@ final class PendingReconciliation {
   /// Carries the decisions out in the context, and adds the counts to the result of the merge.
   func carryOut(countingIn result: inout MergeResult) throws {
     result.keptEdits += keptCount
+    result.postponed += postponed.count
     result.pendingConflicts += decisions.count(where: \.isConflict)
     if !decisions.isEmpty { try source.carryOut(decisions, in: context) }
   }
@@ -169,7 +172,7 @@ final class PendingReconciliation {
 
 extension MergeKey {
   /// The key with the values as the store has them. A value that the store cannot have stays, and names no record.
-  fileprivate func converted(to attributes: [AttributeDescription]) -> MergeKey {
+  func converted(to attributes: [AttributeDescription]) -> MergeKey {
     MergeKey(values: zip(attributes, values).map { attribute, value in (try? attribute.type.checked(value)) ?? value })
   }
 }

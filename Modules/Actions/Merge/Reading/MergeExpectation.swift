@@ -40,7 +40,7 @@ final class MergeExpectation: ExpectedValues {
       switch link.keys.first.flatMap({ targets.target($0, of: relationship) }) {
       case .existing(let id): values[slot] = .reference(id)
       case .new: isComplete = false
-      case .deleted: continue
+      case .deleted, .missing: continue
       case nil: values[slot] = .null
       }
     }

@@ -3,7 +3,7 @@ import CoherenceReconciliation
 
 /// The destinations of the links in a merge's input: existing records by identifier, records that the merge inserts by
 /// their index in the input, and records with a pending deletion, which links leave out. Links may lead to missing
-/// records as long as no record with such a link is written.
+/// records as long as no record with such a link is written, or the merge leaves such links out.
 struct MergeTargets {
   /// The destination of a link.
   enum Target: Hashable {
@@ -12,6 +12,11 @@ struct MergeTargets {
     case new(Int)
     /// A record with a pending deletion.
     case deleted
+    /// A missing record, with the policy ``MergeOptions/MissingTargetPolicy/leaveOut``.
+    case missing
+
+    /// Whether links leave the record out.
+    var isLeftOut: Bool { self == .deleted || self == .missing }
   }
 
   private var targets: [RelationshipDescription: [MergeKey: Target]] = [:]
@@ -22,7 +27,10 @@ struct MergeTargets {
   /// Whether a link leads to a record with a pending deletion.
   private(set) var hasDeletedTargets = false
 
-  /// The keys without a record, by relationship; empty for relationships without such keys.
+  /// Whether the merge leaves out a link to a missing record.
+  private(set) var hasMissingTargets = false
+
+  /// The keys without a record that the merge refuses, by relationship; empty for relationships without such keys.
   private var missingKeys: [RelationshipDescription: Set<MergeKey>] = [:]
 
   /// Targets of input without links.
@@ -34,11 +42,12 @@ struct MergeTargets {
   ///   - links: The keys of the links, by relationship.
   ///   - inputByKey: The input of the merge, whose records may be destinations too.
   ///   - pending: The pending edits, deletions of destinations among them.
+  ///   - policy: The policy for missing records.
   /// - Throws: ``ErrorCode/invalidMergeKey`` for a key that does not fit the destination, and for a destination without a
   ///   key.
   init(
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
-    inputByKey: InputIndex, pending: PendingReconciliation?
+    inputByKey: InputIndex, pending: PendingReconciliation?, policy: MergeOptions.MissingTargetPolicy
   ) throws {
     for (relationship, keys) in links {
       let destination = try MergeDestination(of: relationship)
@@ -56,7 +65,12 @@ struct MergeTargets {
           hasDeletedTargets = true
           continue
         }
-        guard mayBeInput, let index = try inputByKey.index(of: key) else { continue }
+        guard mayBeInput, let index = try inputByKey.index(of: key) else {
+          guard policy == .leaveOut else { continue }
+          found[key] = .missing
+          hasMissingTargets = true
+          continue
+        }
         found[key] = .new(index)
         insertedTargets.insert(index)
       }
@@ -66,7 +80,18 @@ struct MergeTargets {
     }
   }
 
-  /// Whether a link leads to a missing record.
+  /// Makes links leave out records that the merge deletes.
+  mutating func leaveOut(_ deletedIDs: Set<ManagedObjectID>) {
+    guard !deletedIDs.isEmpty else { return }
+    for (relationship, found) in targets {
+      for case (let key, .existing(let id)) in found where deletedIDs.contains(id) {
+        targets[relationship]?[key] = .missing
+        hasMissingTargets = true
+      }
+    }
+  }
+
+  /// Whether a link leads to a missing record that the merge refuses.
   func isMissing(_ link: MergeLink, of relationship: RelationshipDescription) -> Bool {
     guard !missingKeys.isEmpty, let missing = missingKeys[relationship] else { return false }
     return link.keys.contains(where: missing.contains)
@@ -85,7 +110,30 @@ struct MergeTargets {
     }
   }
 
-  /// The destination of a key; `nil` for a missing record.
+  /// Returns the records to insert that need a left-out record, directly or through each other.
+  ///
+  /// - Parameters:
+  ///   - leftOut: The indexes of input records that the merge does not insert.
+  ///   - inserts: The indexes of the input records to insert.
+  func dependents(on leftOut: Set<Int>, among inserts: [Int], of input: any MergeInput) throws -> Set<Int> {
+    var dependentsByTarget: [Int: [Int]] = [:]
+    for index in inserts {
+      for (relationship, link) in try input.links(index) where !relationship.isToMany && !relationship.isOptional {
+        guard case .one(let key) = link, case .new(let target)? = self.target(key, of: relationship) else { continue }
+        dependentsByTarget[target, default: []].append(index)
+      }
+    }
+    var dependents: Set<Int> = []
+    var pending = Array(leftOut)
+    while let target = pending.popLast() {
+      for index in dependentsByTarget[target] ?? [] where !leftOut.contains(index) {
+        if dependents.insert(index).inserted { pending.append(index) }
+      }
+    }
+    return dependents
+  }
+
+  /// The destination of a key; `nil` for a missing record that the merge refuses.
   func target(_ key: MergeKey, of relationship: RelationshipDescription) -> Target? { targets[relationship]?[key] }
 
   /// Whether a link leads to a record of the input that the merge inserts.
@@ -97,11 +145,17 @@ struct MergeTargets {
     return target(key, of: relationship) == .deleted
   }
 
-  /// The destinations of a link, each once, without deleted records.
+  /// Whether a link of a to-one relationship leads to a record that links leave out.
+  func isLeftOut(_ link: MergeLink, of relationship: RelationshipDescription) -> Bool {
+    guard hasDeletedTargets || hasMissingTargets, case .one(let key) = link else { return false }
+    return target(key, of: relationship)?.isLeftOut == true
+  }
+
+  /// The destinations of a link, each once, without the records that links leave out.
   func members(_ link: MergeLink, of relationship: RelationshipDescription) -> [Target] {
     var seen: Set<Target> = []
     return link.keys.compactMap { target($0, of: relationship) }
-      .filter { $0 != .deleted && seen.insert($0).inserted }
+      .filter { !$0.isLeftOut && seen.insert($0).inserted }
   }
 
   /// The identifiers of the existing destinations of a relationship.

@@ -30,3 +30,12 @@ struct MergePlan {
 
   var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty }
 }
+
+extension MergePlan {
+  /// Makes the plan of the changes that the condition and the pending edits allow.
+  init(_ changes: PendingReconciliation.Changes, targets: MergeTargets) {
+    self.init(
+      inserts: changes.inserts, updates: changes.updates, deletes: changes.deletes, targets: targets,
+      keptTargets: changes.keptTargets)
+  }
+}

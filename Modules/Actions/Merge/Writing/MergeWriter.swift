@@ -6,11 +6,15 @@ struct MergeWriter {
   private let context: ActionContext
   private let input: any MergeInput
   private let layout: MergeLayout
+  /// The store of inserted records; `nil` for the stores that the context chooses.
+  private let store: (any PersistentStore)?
 
-  init(context: ActionContext, input: any MergeInput, layout: MergeLayout) {
+  init(context: ActionContext, input: any MergeInput, layout: MergeLayout, insertingInto store: (any PersistentStore)?)
+  {
     self.context = context
     self.input = input
     self.layout = layout
+    self.store = store
   }
 
   /// The objects that links may lead to.
@@ -22,7 +26,7 @@ struct MergeWriter {
       switch target {
       case .existing(let id): existing[id]
       case .new(let index): inserted[index]
-      case .deleted: nil
+      case .deleted, .missing: nil
       }
     }
   }
@@ -39,7 +43,9 @@ struct MergeWriter {
     objects.existing = try context.existingObjects(with: destinationIDs(plan, insertLinks))
     for (count, index) in plan.inserts.enumerated() {
       if count % 256 == 0 { try context.refuseIfCanceled() }
-      objects.inserted[index] = try input.insert(index, into: context)
+      let object = try input.insert(index, into: context)
+      if let store { try context.assign(object, to: store) }
+      objects.inserted[index] = object
     }
     for (index, links) in zip(plan.inserts, insertLinks) where !links.isEmpty {
       guard let object = objects.inserted[index] else { continue }
@@ -96,7 +102,7 @@ struct MergeWriter {
     }
     for (relationship, link) in try input.links(update.index)
     where !relationship.isToMany && !layout.ignores(relationship)
-      && relationship.slot.map(update.keptSlots.contains) != true && !targets.isDeleted(link, of: relationship)
+      && relationship.slot.map(update.keptSlots.contains) != true && !targets.isLeftOut(link, of: relationship)
       && !isLeftOut(link, of: relationship, targets, objects)
     {
       try set(link, of: relationship, object, targets, objects)

@@ -1,0 +1,72 @@
+import CoherenceCore
+
+extension [[MergeRecord]] {
+  /// The records of successive pages, as the records of one page. A record on two pages has the values and links of the
+  /// later page, and those of the earlier page that the later one does not contain. Several records with one key on the
+  /// same page stay several records, which the options of the merge concern.
+  func combined(_ layout: MergeLayout) throws -> [MergeRecord] {
+    guard count > 1 else { return first ?? [] }
+    var records: [MergeRecord] = []
+    var indexes: [MergeKey: Int] = [:]
+    for page in self {
+      var pageIndexes: [MergeKey: Int] = [:]
+      for (record, key) in zip(page, try page.keys(layout)) {
+        if !key.isIncomplete, pageIndexes[key] == nil, let index = indexes[key] {
+          records[index].update(from: record)
+          pageIndexes[key] = index
+        } else {
+          if !key.isIncomplete { pageIndexes[key] = records.count }
+          records.append(record)
+        }
+      }
+      indexes.merge(pageIndexes) { $1 }
+    }
+    return records
+  }
+}
+
+extension [MergeRecord] {
+  /// The keys of the records, in the order of the records. A key may be incomplete.
+  func keys(_ layout: MergeLayout) throws -> [MergeKey] {
+    let input = RecordInput(self, layout: layout)
+    var values = [AttributeValue](repeating: .null, count: layout.keys.count)
+    return try indices.map { index in
+      try input.readKey(index, into: &values)
+      return MergeKey(values: values)
+    }
+  }
+}
+
+extension MergeRecord {
+  /// Sets the values and links that a later state of the record contains. A to-one relationship may be among the values
+  /// of one state and among the links of the other; a merge reads links before values.
+  fileprivate mutating func update(from later: MergeRecord) {
+    for name in later.values.keys { links[name] = nil }
+    values.merge(later.values) { $1 }
+    links.merge(later.links) { $1 }
+  }
+}
+
+extension [DeltaPage] {
+  /// Successive pages as one page. A record of an earlier page that a later page deletes is left out. A record that an
+  /// earlier page deletes and a later page contains is updated.
+  func combined(_ layout: MergeLayout) throws -> DeltaPage {
+    // A complete page has all records, and replaces the pages before it.
+    guard var combined = last, count > 1, !combined.isComplete else { return last ?? DeltaPage() }
+    var records: [[MergeRecord]] = []
+    for page in self {
+      let present = Set(try page.records.keys(layout))
+      let deleted = Set(page.tombstones.map { $0.converted(to: layout.keys.map(\.description)) }).subtracting(present)
+      if !deleted.isEmpty {
+        records = try records.map { records in
+          zip(records, try records.keys(layout)).filter { !deleted.contains($1) }.map(\.0)
+        }
+      }
+      records.append(page.records)
+    }
+    combined.records = try records.combined(layout)
+    combined.tombstones = flatMap(\.tombstones)
+    combined.cursor = self.last { $0.cursor != nil }?.cursor
+    return combined
+  }
+}
