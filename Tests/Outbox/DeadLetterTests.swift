@@ -295,4 +295,46 @@ struct DeadLetterTests {
     try stack.outbox.makeEntries()
     return try context.performAndWait { try stack.outbox.selection(in: context, at: stack.clock.now, limit: 10).steps }
   }
+
+  @Test(arguments: Backend.available)
+  func `an edit that changes nothing keeps the key of its entry, and a refused one names the properties with values`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let item = try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    try await stack.outbox.edit(head.id) { edit in
+      try edit.set("title", to: "Bread")
+      #expect(edit["title"] == .string("Bread") && edit["nothing"] == nil)
+      try edit.set("title", to: "Milk")
+    }
+    #expect(try await stack.outbox.entry(head.id).idempotencyKey == head.idempotencyKey)
+    try stack.change(item) { $0.count = 2 }
+    let update = try #require(try await stack.outbox.entries(of: item).last)
+    await #expect {
+      try await stack.outbox.edit(update.id) { try $0.set("title", to: "Bread") }
+    } throws: {
+      ErrorCode.unknownProperty ~= $0 && "\($0)".contains("its new values are: count.")
+    }
+  }
+
+  @Test(arguments: [(90_000.0, false), (90_001.0, true)])
+  func `an entry whose lease is longer than any lease counts as not being sent`(seconds: Double, isFree: Bool)
+    async throws
+  {
+    let stack = try OutboxStack(on: .inMemory)
+    try stack.saveItem("Milk")
+    let head = try #require(try await stack.outbox.entries().first)
+    let lease = stack.clock.now.addingTimeInterval(seconds)
+    try mark(head.id, in: stack) {
+      $0.state = .sending
+      $0.lease = lease
+    }
+    if isFree {
+      try await stack.outbox.retry(head.id)
+    } else {
+      await #expect { try await stack.outbox.retry(head.id) } throws: { ErrorCode.illegalState ~= $0 }
+    }
+    #expect(try await stack.outbox.counts() == OutboxCounts(pending: isFree ? 1 : 0, sending: isFree ? 0 : 1))
+  }
 }

@@ -91,6 +91,27 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a worker prunes ten minutes after its last pruning, and not before`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try stack.worker(time) { $0.retention = PersistedActionRetention(succeeded: .seconds(10)) }
+    let old = try stack.enqueue(Mark(board: stack.boardName))
+    for (pause, isKept) in [(0, true), (599, true), (1, false)] {
+      time.advance(by: .seconds(pause))
+      try await worker.runDueActions()
+      #expect(try await (stack.actions.action(old) != nil) == isKept)
+    }
+    // Another worker prunes at its first read of the store.
+    let next = try stack.enqueue(Mark(board: stack.boardName))
+    try await worker.runDueActions()
+    time.advance(by: .seconds(20))
+    try await worker.runDueActions()
+    #expect(try await stack.actions.action(next)?.state == .succeeded)
+    try await stack.worker(time) { $0.retention = PersistedActionRetention(succeeded: .seconds(10)) }.runDueActions()
+    #expect(try await stack.actions.action(next) == nil)
+  }
+
+  @Test(arguments: Backend.available)
   func `a worker prunes while it has work`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()

@@ -153,5 +153,12 @@ import Testing
     #expect(options.queues.map(\.name) == [PersistedActionQueue.defaultName])
     #expect(options.leaseLength == .seconds(1))
     #expect(PersistedActionOptions(maximumClaimedAhead: 0).maximumClaimedAhead == 0)
+    var later = PersistedActionOptions()
+    later.concurrency = 0
+    later.queues = []
+    later.leaseLength = .zero
+    later.maximumClaimedAhead = -1
+    #expect(later.concurrency == 1 && later.maximumClaimedAhead == 0 && later.leaseLength == .seconds(1))
+    #expect(later.queues.map(\.name) == [PersistedActionQueue.defaultName])
   }
 }

@@ -138,6 +138,22 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a worker moves a changed schedule to another queue`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    try await stack.worker(time, schedules: [hourly(stack)]).runDueActions()
+    let moved = PersistedSchedule(
+      "hourly", .every(.seconds(3600)), Mark(board: stack.boardName, text: "run"), queue: "mail")
+    let worker = try stack.worker(time, schedules: [moved]) { $0.queues = ["mail"] }
+    #expect(try await worker.runDueActions() == 0)
+    #expect(try await stack.actions.schedules().map(\.queue) == ["mail"])
+    time.advance(by: .seconds(3600))
+    #expect(try await worker.runDueActions() == 1)
+    #expect(stack.board.marks == ["run"])
+    #expect(try await stack.actions.runs(ofSchedule: "hourly").map(\.queue) == ["mail"])
+  }
+
+  @Test(arguments: Backend.available)
   func `a cancelled run of a schedule is left out, and the schedule continues`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()

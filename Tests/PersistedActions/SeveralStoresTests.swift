@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceInMemory
 import CoherenceStrategies
 import Dispatch
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -203,6 +204,105 @@ struct SeveralStoresTests {
     #expect(try await worker.kept.actions.action(worker.handles[0])?.failedAttempts == 0)
     #expect(try await worker.kept.state(of: worker.handles[0]) == .succeeded)
     #expect(try await worker.detached.state(of: worker.handles[1]) == .succeeded)
+  }
+
+  /// The heartbeat numbers of the workers in a store.
+  private func beats(in stack: ActionStack) throws -> [Int64] {
+    let context = stack.container.newBackgroundContext()
+    return try context.performAndWait {
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "CoherenceActionWorker")).map {
+        try $0.value(for: "beats", as: Int64.self)
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker runs and retains the actions of a store although an earlier store cannot be read`(
+    _ backend: Backend
+  ) async throws {
+    let (unreadable, readable) = (try ActionStack(backend), try ActionStack(backend))
+    let container = try unreadable.makeStranger()
+    try readable.attachStore(to: container)
+    let time = ManualClock()
+    let worker = try readable.worker(on: container, time)
+    try await worker.start()
+    container.persistentStoreCoordinator.persistentStores[0].close()
+    let date = ManualClock.firstDate.addingTimeInterval(5)
+    let later = try readable.enqueue(Mark(board: readable.boardName, text: "later"), at: date)
+    let handle = try readable.enqueue(Hold(board: readable.boardName, text: "a"))
+    try await readable.board.until("begin a 1")
+
+    func pass() async {
+      time.advance(by: .seconds(1))
+      await Task.yield()
+    }
+    let former = try beats(in: readable)
+    while try beats(in: readable) == former { await pass() }
+    readable.board.open("a 1")
+    for handle in [handle, later] {
+      while try await readable.state(of: handle) != .succeeded { await pass() }
+    }
+    await worker.stop()
+  }
+
+  /// A container with a closed store, followed by the store of a stack.
+  private func containerBesideClosedStore(_ stack: ActionStack, _ backend: Backend) throws -> ActionStack.Container {
+    let container = try ActionStack(backend).makeStranger()
+    try stack.attachStore(to: container)
+    container.persistentStoreCoordinator.persistentStores[0].close()
+    return container
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `a worker starts, and runs due actions at once, although an earlier store cannot be read`(
+    backend: Backend, isStarted: Bool
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let container = try containerBesideClosedStore(stack, backend)
+    let handle = try stack.enqueue(Mark(board: stack.boardName))
+    let schedule = PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName))
+    let worker = try stack.worker(on: container, ManualClock(), schedules: [schedule])
+    if isStarted {
+      try await worker.start()
+      while try await stack.state(of: handle) != .succeeded { await Task.yield() }
+      await worker.stop()
+    } else {
+      await #expect(throws: CoherenceError.self) { try await worker.runDueActions() }
+    }
+    #expect(try await stack.state(of: handle) == .succeeded)
+    // The closed store may have the record of the schedule.
+    #expect(try await stack.actions.schedules().isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a worker takes over the actions of a stopped worker, and deletes its own record, beside an unreadable store`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let lease = PersistedActionOptions().leaseLength
+    let handle = try stack.enqueue(Hold(board: stack.boardName, text: "a"))
+    let time = ManualClock()
+    let silent = try stack.worker(time)
+    let attempt = Task { try await silent.runDueActions() }
+    try await stack.board.until("begin a 1")
+    await time.untilSleeping()
+    time.advance(by: lease / 3)
+    await time.untilSleeping()
+
+    let othersTime = ManualClock()
+    let other = try stack.worker(on: try containerBesideClosedStore(stack, backend), othersTime)
+    stack.board.open("a 2")
+    for _ in 1...3 {
+      await #expect(throws: CoherenceError.self) { try await other.runDueActions() }
+      othersTime.advance(by: lease)
+    }
+    #expect(stack.board.marks.contains("end a 2"))
+    #expect(try await stack.state(of: handle) == .succeeded)
+    stack.board.open("a 1")
+    _ = try await attempt.value
+    try await other.start()
+    await other.stop()
+    #expect(try stack.workerCount() == 0)
   }
 
   /// Blocks the first save of an action, and refuses the first save in one store.

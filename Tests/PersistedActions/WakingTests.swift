@@ -40,6 +40,22 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `a started worker reads the date every minute, and runs an action whose date a user has set the clock to`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let handle = try stack.enqueue(Mark(board: stack.boardName), at: time.date.addingTimeInterval(3600))
+    let worker = try stack.worker(time, change: neverObserve)
+    try await worker.start()
+    await time.untilSleeping(for: .seconds(60))
+    time.date += 3600
+    time.advance(by: .seconds(60))
+    #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
+    await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
   func `each run of a schedule wakes its started worker at the next date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()

@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import CoherenceInMemory
 import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
@@ -224,6 +225,26 @@ import Testing
     #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
     await worker.stop()
     #expect(stack.board.marks == ["stopped"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action of a Connect that an action of a worker waits for can stop the worker`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(ManualClock())
+    let connect = GenericConnect<ContextStrategy.Mixed>(
+      name: "Stops", managedObjectModel: ActionStack.model, storeLocation: stack.directory.url)
+    try connect.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    try await connect.start()
+    AwaitStop.stops.withLock { $0[stack.boardName] = (connect, AwaitStop.Stop(worker: worker)) }
+    defer { AwaitStop.stops.withLock { $0[stack.boardName] = nil } }
+    try await worker.start()
+    let handle = try stack.enqueue(AwaitStop(board: stack.boardName))
+    #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
+    await worker.stop()
+    #expect(stack.board.marks == ["stopped"])
+    try await connect.stop()
   }
 
   @Test(arguments: Backend.available)

@@ -48,4 +48,16 @@ import Testing
     #expect(table.all.isEmpty)
     try await program.end()
   }
+
+  @Test func `a start concerns the lists alone, and a stop also the running reads`() async throws {
+    let program = try Place().program()
+    let (table, stack) = (program.refresher.scopes, program.refresher.stack)
+    try program.refresher.register(read: Song.self) { _ in }
+    let song = try program.connect.persistentStoreCoordinator.managedObjectModel.entity(named: "Song")
+    try await table.reading(StatusName(song, .read, scope: "7"), in: stack) { scope in
+      #expect(table.setStarted(true).isEmpty)
+      #expect(table.setStarted(false).contains { $0 === scope })
+    }
+    try await program.end()
+  }
 }

@@ -33,7 +33,8 @@ struct ConfirmedEdits {
   func addDeletions(of entity: EntityDescription, to edits: inout [PendingEdit]) throws {
     let entityNames = Set(entity.hierarchy.map(\.name))
     func isWanted(_ confirmation: Confirmation) -> Bool {
-      confirmation.kind == .delete && entityNames.contains(confirmation.entityName)
+      confirmation.kind == .delete
+        && entityNames.contains(names.entity(confirmation.entityName)?.name ?? confirmation.entityName)
     }
     let confirmed = own.since(requestedAt, where: isWanted) + (try shared.since(requestedAt, names).filter(isWanted))
     guard !confirmed.isEmpty else { return }
@@ -42,7 +43,8 @@ struct ConfirmedEdits {
       guard let store = coordinator.persistentStore(with: confirmation.subject.store),
         let id = confirmation.subject.record.objectID(in: store), editedIDs.insert(id).inserted
       else { continue }
-      edits.append(PendingEdit(of: id, .delete, base: confirmation.identity, isBeingSent: true, isConfirmed: true))
+      let base = names.presentValues(confirmation.identity, of: names.entity(confirmation.entityName) ?? id.entity)
+      edits.append(PendingEdit(of: id, .delete, base: base, isBeingSent: true, isConfirmed: true))
     }
   }
 
@@ -66,7 +68,9 @@ struct ConfirmedEdits {
       let index = indices[id]
       var edit = index.map { edits[$0] } ?? PendingEdit(of: id, .update, isConfirmed: true)
       edit.isBeingSent = true
-      for confirmation in confirmations { edit.add(confirmation, in: store) }
+      for confirmation in confirmations {
+        edit.add(confirmation, of: names.entity(confirmation.entityName) ?? id.entity, in: store, names)
+      }
       if let index { edits[index] = edit } else { edits.append(edit) }
     }
   }
@@ -75,17 +79,27 @@ struct ConfirmedEdits {
 extension PendingEdit {
   /// Adds the former values of a confirmed edit, which a merge ignores. A property with an omitted former value keeps
   /// its value against every value of the page.
-  fileprivate mutating func add(_ confirmation: Confirmation, in store: any PersistentStore) {
-    for (name, values) in confirmation.outdated {
-      outdated[name, default: []].formUnion(values.compactMap { $0.attributeValue(in: store) })
+  ///
+  /// A confirmation has the names and types of the model of its forwarder. A later model of this or another process may
+  /// have others.
+  fileprivate mutating func add(
+    _ confirmation: Confirmation, of entity: EntityDescription, in store: any PersistentStore, _ names: RecordedNames
+  ) {
+    for (recordedName, values) in confirmation.outdated {
+      for value in values.compactMap({ $0.attributeValue(in: store) }) {
+        guard let present = names.present(value, recordedAs: recordedName, of: entity) else { continue }
+        outdated[present.name, default: []].insert(present.value)
+      }
     }
-    changed.formUnion(confirmation.omittedNames)
-    serverAssigned.subtract(confirmation.omittedNames)
+    let omittedNames = confirmation.omittedNames.map { names.property($0, of: entity)?.name ?? $0 }
+    changed.formUnion(omittedNames)
+    serverAssigned.subtract(omittedNames)
     for change in confirmation.members where change.isKnown {
-      var members = self.members[change.name] ?? PendingMembers()
+      let name = names.property(change.name, of: entity)?.name ?? change.name
+      var members = self.members[name] ?? PendingMembers()
       members.added.formUnion(change.added.compactMap { $0.objectID(in: store) })
       members.removed.formUnion(change.removed.compactMap { $0.objectID(in: store) })
-      self.members[change.name] = members
+      self.members[name] = members
     }
   }
 }

@@ -45,6 +45,25 @@ final class RecordedNames {
     return present
   }
 
+  /// The present name of a recorded property, and a recorded value in the present type of the property.
+  ///
+  /// - Returns: `nil` for a property that the entity does not have any more.
+  func present(
+    _ value: AttributeValue, recordedAs name: String, of entity: EntityDescription
+  ) -> (name: String, value: AttributeValue)? {
+    guard let property = property(name, of: entity) else { return nil }
+    return (property.name, (property as? AttributeDescription)?.converted(value) ?? value)
+  }
+
+  /// Recorded values of attributes, by the present names and in the present types.
+  func presentValues(_ values: [String: AttributeValue], of entity: EntityDescription) -> [String: AttributeValue] {
+    var result: [String: AttributeValue] = [:]
+    for (name, value) in values {
+      if let present = present(value, recordedAs: name, of: entity) { result[present.name] = present.value }
+    }
+    return result
+  }
+
   /// The names of the entity's properties whose values the server assigns.
   func serverAssigned(of entity: EntityDescription) -> Set<String> {
     if let lastAssigned, lastAssigned.entity === entity { return lastAssigned.names }

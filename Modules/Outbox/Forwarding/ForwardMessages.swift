@@ -21,6 +21,8 @@ final class ForwardMessages: Sendable {
     var needsRenewal = false
     /// Whether the delay after a failure of the store has ended.
     var delayEnded = false
+    /// Whether the delay after the failure of one of several stores has ended.
+    var storeDelayEnded = false
     /// Whether the network was offline in the meantime, even if it is online again.
     var wasOffline = false
     /// Whether a flush has begun.
@@ -45,6 +47,8 @@ final class ForwardMessages: Sendable {
     var waitingLoop: CheckedContinuation<Void, Never>?
   }
 
+  /// The calls of handlers, for whose end the loop waits, as actions may know them.
+  let handlerCalls = AwaitedWork()
   private let state = Mutex(State())
 
   var mode: Mode { state.withLock { $0.unread.mode } }
@@ -58,6 +62,7 @@ final class ForwardMessages: Sendable {
         state.unread.endedCalls = []
         state.unread.needsRenewal = false
         state.unread.delayEnded = false
+        state.unread.storeDelayEnded = false
         state.unread.wasOffline = false
         state.unread.hasNewFlush = false
         state.unread.watchEnded = false
@@ -81,6 +86,14 @@ final class ForwardMessages: Sendable {
   func requestRenewal() { wake { $0.unread.needsRenewal = true } }
   /// Ends the delay after a failure of the store.
   func endDelay() { wake { $0.unread.delayEnded = true } }
+
+  /// Ends the delay after the failure of one of several stores, and asks for a search.
+  func endStoreDelay() {
+    wake { state in
+      state.unread.storeDelayEnded = true
+      state.unread.needsSearch = true
+    }
+  }
 
   /// Asks for a search on behalf of a flush that waits for other forwarders.
   func endWatch() {

@@ -1,11 +1,14 @@
 public import CoherenceActions
 public import CoherenceCore
 
-/// The limits, the clock and the policies of forwarding.
+/// The limits, the clock and the policies of forwarding. A number below its minimum counts as the minimum, and a number
+/// above its maximum as the maximum.
 public struct ForwardOptions: Sendable {
   /// The maximum number of handler calls at the same time; at least one. Edits of one record are always sent one after
   /// the other.
-  public var concurrency: Int
+  public var concurrency: Int {
+    didSet { concurrency = max(1, concurrency) }
+  }
   /// The number of attempts of an edit, and the delays between them. The edit is parked after the last attempt, and
   /// after an error that another attempt cannot remove, see `RetryPolicy`. An error with the trait ``RetryAdvising``
   /// sets the shortest delay.
@@ -30,10 +33,14 @@ public struct ForwardOptions: Sendable {
   ///
   /// All programs with one store should use the same time. A lease counts as expired if its end is further away than
   /// this time and a minute, and than ``longestDelay``, because the system's clock was set back.
-  public var leaseDuration: Duration
+  public var leaseDuration: Duration {
+    didSet { leaseDuration = Self.limited(leaseDuration) }
+  }
   /// The number of handler calls whose edits are claimed before a call can start, so that the next call follows the end
   /// of a running call without a search. Later changes of these records wait behind the claimed edits.
-  public var lookahead: Int
+  public var lookahead: Int {
+    didSet { lookahead = max(0, lookahead) }
+  }
   /// The decision about an edit after the server has reported a conflict.
   public var conflictPolicy: ForwardConflictPolicy
   /// The state of the network. The outbox sends nothing while the network is offline, and reports to the connectivity
@@ -43,7 +50,7 @@ public struct ForwardOptions: Sendable {
   /// attempts and leases come from ``OutboxOptions/now``.
   public var clock: any Clock<Duration>
 
-  /// Makes options. Numbers below their minimum count as the minimum, and those above their maximum as the maximum.
+  /// Makes options.
   public init(
     concurrency: Int = 4, retry: RetryPolicy = RetryPolicy(attempts: 8, maximumDelay: .seconds(300)),
     longestDelay: Duration = .seconds(3600), leaseDuration: Duration = .seconds(60), lookahead: Int = 60,
@@ -53,11 +60,15 @@ public struct ForwardOptions: Sendable {
     self.concurrency = max(1, concurrency)
     self.retry = retry
     self.longestDelay = longestDelay
-    self.leaseDuration = min(max(.seconds(1), leaseDuration), .seconds(86_400))
+    self.leaseDuration = Self.limited(leaseDuration)
     self.lookahead = max(0, lookahead)
     self.conflictPolicy = conflictPolicy
     self.connectivity = connectivity
     self.clock = clock
+  }
+
+  private static func limited(_ leaseDuration: Duration) -> Duration {
+    min(max(.seconds(1), leaseDuration), .seconds(86_400))
   }
 
   /// The longest time until the end of a lease, for clocks of several machines that differ by a minute. A later end was

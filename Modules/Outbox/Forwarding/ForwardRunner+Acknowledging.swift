@@ -5,43 +5,63 @@ extension ForwardRunner {
   /// Writes the results of attempts to the stores: all of a store in one transaction, or each in a transaction of its
   /// own after a conflict with another writer or a refused value.
   ///
-  /// When the store fails, the results stay in ``outcomes`` and are written again after a delay. An error that can
-  /// concern a single edit holds no other result back, and parks the edit when it is repeated.
+  /// When a store fails, its results stay in ``outcomes`` and are written again after a delay. An error with a possible
+  /// cause in a single edit holds no other result back, and parks the edit when it is repeated.
   func acknowledge() async {
     let isCanceling = messages.mode == .canceling
     let now = outbox.options.now()
-    var unwritten = outcomes.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
-    let received = outcomes
-    var refused: [ForwardSettlement] = []
+    let received = takeWritableOutcomes()
+    let settlements = received.map { ForwardSettlement($0, options: options, now: now, isCanceling: isCanceling) }
+    var unwritten: Set<ManagedObjectID> = []
     var failure: (any Error)?
-    outcomes = []
+    for group in settlements.grouped(byStoreOf: \.flight.head) {
+      let result = await write(group)
+      unwritten.formUnion(result.unwritten)
+      guard let error = result.failure else { continue }
+      if result.isOfStore, leaveOut(group[0].flight.head.storeIdentifier, after: error) { continue }
+      failure = error
+    }
+    outcomes = received.filter { unwritten.contains($0.flight.head) } + outcomes
+    if let failure { delay(after: failure) } else if unwritten.isEmpty { failureCount = 0 }
+  }
+
+  /// Removes and returns the results whose stores have not failed; all results if the forwarder stops.
+  private func takeWritableOutcomes() -> [ForwardOutcome] {
+    let isRunning = messages.mode == .running
+    let received = outcomes.filter { !isRunning || !isLeftOut($0.flight.head) }
+    outcomes = outcomes.filter { isRunning && isLeftOut($0.flight.head) }
+    return received
+  }
+
+  /// Writes the settlements of one store.
+  ///
+  /// - Returns: The first entries of the unwritten settlements, with the error, and whether the error is a failure of
+  ///   the store.
+  private func write(
+    _ group: [ForwardSettlement]
+  ) async -> (unwritten: Set<ManagedObjectID>, failure: (any Error)?, isOfStore: Bool) {
+    var unwritten = group[...]
+    var refused: Set<ManagedObjectID> = []
+    var refusal: (any Error)?
     do {
-      for group in unwritten.grouped(byStoreOf: \.flight.head) where group.count > 1 && !messages.hasCrashed {
-        guard let hadClaims = try await settleTogether(group) else { continue }
+      if group.count > 1, !messages.hasCrashed, let hadClaims = try await settleTogether(group) {
         finish(group, hadClaims)
-        let heads = Set(group.map(\.flight.head))
-        unwritten.removeAll { heads.contains($0.flight.head) }
+        return ([], nil, false)
       }
       while let settlement = unwritten.first, !messages.hasCrashed {
         do {
           try await settleAlone(settlement)
         } catch  where Self.mayConcernOneEdit(error) {
-          failure = error
-          refused.append(settlement)
+          refusal = error
+          refused.insert(settlement.flight.head)
           refusedHeads.insert(settlement.flight.head)
         }
         unwritten.removeFirst()
       }
+      return (refused, refusal, false)
     } catch {
-      failure = error
+      return (refused.union(unwritten.map(\.flight.head)), error, true)
     }
-    guard let failure else {
-      failureCount = 0
-      return
-    }
-    let heads = Set((unwritten + refused).map(\.flight.head))
-    outcomes = received.filter { heads.contains($0.flight.head) } + outcomes
-    delay(after: failure)
   }
 
   /// Writes settlements in one transaction, as ``settle(_:)``.
@@ -109,15 +129,16 @@ extension ForwardRunner {
     Self.mayConcernOneEdit(error) && refusedHeads.contains(settlement.flight.head) && !settlement.parks
   }
 
-  /// Writes settlements in one transaction.
+  /// Writes settlements of one store in one transaction.
   ///
   /// - Returns: For each settlement, whether this forwarder still had the claim.
   private func settle(_ settlements: [ForwardSettlement]) async throws -> [Bool] {
     let writer = ForwardSettlementWriter(outbox: outbox)
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
     let isEnding = messages.mode != .running
-    let deletesConfirmations = countTransactionUntilPruning()
-    return try await outbox.newContext().perform { [options = outbox.options] context in
+    let store = settlements.first?.flight.head.storeIdentifier
+    let deletesConfirmations = countTransactionUntilPruning(in: store)
+    return try await outbox.newContext(in: store.map { [$0] }).perform { [options = outbox.options] context in
       let shared = SharedConfirmations(in: context, besides: options.confirmations, now: options.now)
       if deletesConfirmations { try shared.deleteExpired() }
       let entries = try SettledEntries(of: settlements, claim, in: context)
@@ -135,11 +156,10 @@ extension ForwardRunner {
   /// Counts a transaction of settlements down to the next pruning.
   ///
   /// - Returns: Whether it deletes expired confirmations: the first transaction does, and each after another 256.
-  private func countTransactionUntilPruning() -> Bool {
-    settlementsUntilPruning -= 1
-    guard settlementsUntilPruning < 0 else { return false }
-    settlementsUntilPruning = 256
-    return true
+  private func countTransactionUntilPruning(in store: StoreIdentifier?) -> Bool {
+    let left = settlementsUntilPruning[store, default: 0] - 1
+    settlementsUntilPruning[store] = left < 0 ? 256 : left
+    return left < 0
   }
 
   /// Updates the counts and sends the events of settlements, after their transaction.

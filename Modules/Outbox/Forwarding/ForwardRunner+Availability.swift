@@ -53,12 +53,21 @@ extension ForwardRunner {
 
   /// Makes the edits due in the store whose delays the breaker has ended.
   func endDelays() async throws {
-    let overdue = breaker.overdue
+    var overdue = breaker.overdue
     guard !overdue.isEmpty else { return }
-    let delayed = try await outbox.newContext().perform { [outbox] context in
-      try outbox.endDelays(overdue, in: context)
+    for heads in Array(overdue.keys).grouped(byStoreOf: { $0 }) where !isLeftOut(heads[0]) {
+      let store = heads[0].storeIdentifier
+      let delays = overdue.filter { $0.key.storeIdentifier == store }
+      do {
+        let delayed = try await outbox.newContext(in: store.map { [$0] }).perform { [outbox] context in
+          try outbox.endDelays(delays, in: context)
+        }
+        for head in heads { overdue[head] = delayed[head] }
+      } catch {
+        guard leaveOut(store, after: error) else { throw error }
+      }
     }
-    breaker.keepOverdue(delayed)
+    breaker.keepOverdue(overdue)
   }
 }
 

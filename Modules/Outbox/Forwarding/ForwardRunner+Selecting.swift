@@ -10,7 +10,6 @@ extension ForwardRunner {
     do {
       try await endDelays()
       selection = try await select(admission)
-      failureCount = 0
     } catch {
       // The request for a search is marked as begun, so that without this flag no search would follow the delay.
       hasMore = true
@@ -39,13 +38,13 @@ extension ForwardRunner {
     reportedLogs.formUnion(logs)
   }
 
-  /// Reads and claims ready entries in one unit of work.
+  /// Reads and claims ready entries.
   private func select(_ admission: CircuitBreaker.Admission) async throws -> ForwardSearch.Selection {
     let search = ForwardSearch(
       outbox: outbox, forwarding: forwarding, options: options, claimant: claimant, admission: admission,
-      freeCalls: options.concurrency + options.lookahead - calls.count - waitingCalls.count,
+      stores: searchedStores, freeCalls: options.concurrency + options.lookahead - calls.count - waitingCalls.count,
       serverValues: serverValues, flights: flights, exhausted: breaker.exhausted, backlog: backlog,
       surplus: admission == .all ? surplus : OutboxSurplus())
-    return try await outbox.newContext().perform { try search.run(in: $0) }
+    return try await run(search)
   }
 }

@@ -32,7 +32,7 @@ extension ForwardRunner {
         guard forwarding.reached(.sent, flight) else { return messages.crash() }
         forwarding.send(.sending(flight.request))
       }
-      let results = await HandlerCall.run(by: messages) { await call.run(in: coordinator) }
+      let results = await messages.handlerCalls.run { await call.run(in: coordinator) }
       for flight in call.flights {
         guard forwarding.reached(.answered, flight) else { return messages.crash() }
       }
@@ -47,13 +47,17 @@ extension ForwardRunner {
   func renewLeases() async {
     let lease = outbox.options.now().addingTimeInterval(options.leaseDuration / .seconds(1))
     let claim = ForwardClaim(outbox: outbox, claimant: claimant)
-    let heads = Set(flights.keys)
-    do {
-      try await outbox.newContext().perform { context in try claim.renew(heads, until: lease, in: context) }
-    } catch {
-      // A later renewal may succeed before the leases end. Otherwise another forwarder sends the edits with the same
-      // keys.
-      forwarding.send(.failed(error))
+    for heads in Array(flights.keys).grouped(byStoreOf: { $0 }) where !isLeftOut(heads[0]) {
+      let stores = heads[0].storeIdentifier.map { Set([$0]) }
+      do {
+        try await outbox.newContext(in: stores).perform { context in
+          try claim.renew(Set(heads), until: lease, in: context)
+        }
+      } catch {
+        // A later renewal may succeed before the leases end. Otherwise another forwarder sends the edits with the same
+        // keys.
+        forwarding.send(.failed(error))
+      }
     }
   }
 }

@@ -42,14 +42,19 @@ actor ForwardRunner {
   var reportedLogs: Set<ManagedObjectID> = []
   /// The number of failures of the store since the last success.
   var failureCount = 0
+  /// The failed stores, while other stores are usable. The failed stores are left out until the end of a delay.
+  var failedStores: Set<StoreIdentifier> = []
+  /// The number of delays of failed stores since all stores could be read.
+  var storeFailureCount = 0
   /// Whether the loop waits for the end of the delay after a failure of the store.
   var isDelayed = false
   /// Holds edits back while the server is unavailable.
   var breaker = CircuitBreaker()
   /// Whether the numbers of entries may have changed since the last report of them.
   var needsMeasurement = true
-  /// The number of transactions of settlements until the next one that deletes expired confirmations first.
-  var settlementsUntilPruning = 0
+  /// The number of transactions of settlements in each store until the next one that deletes expired confirmations
+  /// first.
+  var settlementsUntilPruning: [StoreIdentifier?: Int] = [:]
   var lastMeasurement: ContinuousClock.Instant?
 
   /// Whether no call may start, as the last turn has found; see ``isHeldBack``.
@@ -61,6 +66,7 @@ actor ForwardRunner {
   private var dueTimer: Task<Void, Never>?
   private var renewalTimer: Task<Void, Never>?
   private var delayTimer: Task<Void, Never>?
+  private var storeTimer: Task<Void, Never>?
   private var watchTimer: Task<Void, Never>?
   private var watchDelay = ForwardRunner.firstWatchDelay
 
@@ -75,7 +81,8 @@ actor ForwardRunner {
     forwarding.send(.started)
     let listeners = makeListeners()
     while await turn() {}
-    for task in listeners + [dueTimer, renewalTimer, delayTimer, watchTimer].compactMap({ $0 }) { task.cancel() }
+    let timers = [dueTimer, renewalTimer, delayTimer, storeTimer, watchTimer].compactMap { $0 }
+    for task in listeners + timers { task.cancel() }
     for call in calls.values { call.cancel() }
     forwarding.ended(messages)
     messages.close()
@@ -97,9 +104,10 @@ actor ForwardRunner {
     if unread.hasNewFlush, !isPaused { endOutageDelay() }
     if isPaused || unread.mode != .running { releaseWaitingCalls() } else { startWaitingCalls() }
     if unread.delayEnded { isDelayed = false }
+    if unread.storeDelayEnded { endStoreDelay() }
     if unread.watchEnded { watchTimer = nil }
     if unread.needsRenewal, !isDelayed, !flights.isEmpty { await renewLeases() }
-    if !outcomes.isEmpty, !isDelayed || unread.mode != .running {
+    if hasWritableOutcomes(in: unread.mode) {
       await acknowledge()
       if messages.hasCrashed { return false }
       // The next turn takes the messages that came during the transaction before it searches.
@@ -118,9 +126,15 @@ actor ForwardRunner {
     return true
   }
 
-  /// Whether a stopping forwarder can end: every result is written, or the store has failed. The leases of unwritten
+  /// Whether a stopping forwarder can end: every result is written, or a store has failed. The leases of unwritten
   /// results expire.
-  private var hasNoOutcomes: Bool { outcomes.isEmpty || failureCount > 0 }
+  private var hasNoOutcomes: Bool { outcomes.isEmpty || failureCount > 0 || !failedStores.isEmpty }
+
+  /// Whether results can be written. A stopping forwarder waits for no delay after a failure.
+  private func hasWritableOutcomes(in mode: ForwardMessages.Mode) -> Bool {
+    guard mode == .running else { return !outcomes.isEmpty }
+    return !isDelayed && outcomes.contains { !isLeftOut($0.flight.head) }
+  }
 
   /// Searches for ready entries if a search is due, and ends the flushes if nothing is left to send.
   ///
@@ -140,8 +154,11 @@ actor ForwardRunner {
     // A save may have added entries, which no search counts during a pause.
     if isPaused, unread.needsSearch { needsMeasurement = true }
     await measureIfDue()
-    // A flush waits for the next attempt of an edit, unless an edit has used up its attempts during an outage.
-    guard flights.isEmpty, isPaused || !breaker.exhausted.isEmpty || backlog.nextAttempt == nil else {
+    // A flush waits for the edits of a failed store. The flush also waits for the next attempt of an edit, unless an
+    // edit has used up its attempts during an outage.
+    guard isPaused || failedStores.isEmpty, flights.isEmpty,
+      isPaused || !breaker.exhausted.isEmpty || backlog.nextAttempt == nil
+    else {
       isIdle = false
       return false
     }
@@ -259,6 +276,12 @@ actor ForwardRunner {
     let delay = options.retry.delay(afterAttempt: failureCount)
     delayTimer?.cancel()
     delayTimer = timer(delay) { $0.endDelay() }
+  }
+
+  /// Starts the delay before the next access to the failed stores.
+  func startStoreTimer(_ delay: Duration) {
+    storeTimer?.cancel()
+    storeTimer = timer(delay) { $0.endStoreDelay() }
   }
 
   private func timer(_ delay: Duration, _ action: @escaping @Sendable (ForwardMessages) -> Void) -> Task<Void, Never> {

@@ -21,6 +21,17 @@ struct ForwardSearch: Sendable {
     var unreadable: Set<ManagedObjectID> = []
     /// The edits among ``ForwardSearch/exhausted`` that still wait.
     var exhausted: Set<ManagedObjectID> = []
+
+    /// Adds the selection of another store. Another search of all readable stores finds the entries that both leave.
+    mutating func add(_ other: Selection) {
+      calls += other.calls
+      unsendable += other.unsendable
+      holdsBack = holdsBack || other.holdsBack
+      unreadable.formUnion(other.unreadable)
+      exhausted.formUnion(other.exhausted)
+      hasMore = true
+      (backlog, surplus) = (ForwardBacklog(), OutboxSurplus())
+    }
   }
 
   let outbox: Outbox
@@ -29,8 +40,10 @@ struct ForwardSearch: Sendable {
   let claimant: String
   /// The edits that the search may claim.
   let admission: CircuitBreaker.Admission
+  /// The stores whose entries the search reads; `nil` for all stores. The others have failed.
+  var stores: Set<StoreIdentifier>?
   /// The number of calls that can be added to the running and waiting ones.
-  let freeCalls: Int
+  var freeCalls: Int
   /// The values that the server has sent for edits, by the first entries of the edits.
   let serverValues: [ManagedObjectID: [String: AttributeValue]]
   /// The claimed edits, by their first entries.
@@ -41,7 +54,7 @@ struct ForwardSearch: Sendable {
   let backlog: ForwardBacklog
   /// The sendable records that an earlier search has left. While requests can be made from them, the search reads no
   /// other entries.
-  let surplus: OutboxSurplus
+  var surplus: OutboxSurplus
 
   /// The greatest number of calls to start.
   private var callLimit: Int { admission == .probe ? min(1, freeCalls) : freeCalls }
@@ -54,7 +67,7 @@ struct ForwardSearch: Sendable {
   /// Searches and claims. To be called inside the context.
   func run(in context: ManagedObjectContext) throws -> Selection {
     let now = outbox.options.now()
-    if limit > 0 { try outbox.makeEntries() }
+    if limit > 0 { try outbox.makeEntries(in: stores) }
     var found = try outbox.selection(from: surplus, in: context, at: now, limit: limit)
     let readsEntries = found.steps.isEmpty
     if readsEntries { found = try readEntries(at: now, in: context) }
@@ -139,14 +152,16 @@ struct ForwardSearch: Sendable {
   /// The exhausted edits that still wait for an attempt, as far as the search has read the entries.
   private func stillWaiting(_ found: OutboxSelection) -> Set<ManagedObjectID> {
     guard found.isComplete, !exhausted.isEmpty else { return exhausted }
-    return exhausted.intersection(found.nodes.lazy.filter { $0.facts.state == .pending }.map(\.id))
+    let unread = exhausted.filter { id in id.storeIdentifier.map { stores?.contains($0) == false } ?? false }
+    return exhausted.intersection(found.nodes.lazy.filter { $0.facts.state == .pending }.map(\.id)).union(unread)
   }
 
   /// The entries that a complete search leaves.
   private func remainder(of found: OutboxSelection, besides claimed: [OutboxStep], at now: Date) -> ForwardBacklog {
     var backlog = ForwardBacklog(of: found.nodes, besides: claimed + flights.values.map(\.step), at: now, options)
-    // A read-only store may have logged changes without entries, and an unreadable save has none.
-    if outbox.hasReadOnlyStores || !found.unreadable.isEmpty { backlog.counts = nil }
+    // A read-only store may have logged changes without entries, an unreadable save has none, and the entries of a
+    // failed store are not read.
+    if outbox.hasReadOnlyStores || !found.unreadable.isEmpty || stores != nil { backlog.counts = nil }
     return backlog
   }
 }

@@ -98,8 +98,12 @@ final class ForwardingState: Sendable {
   var hasNextStart: Bool { state.withLock { $0.nextStart != nil } }
 
   /// The forwarder, after the end of a stop for which a start waits; `nil` without a forwarder.
-  func startedRunner() async -> Runner? {
-    while hasNextStart, let stopping = runner { await stopping.loop.value }
+  ///
+  /// - Throws: ``ErrorCode/deadlock`` in an action that a handler of the stopping forwarder waits for.
+  func startedRunner() async throws -> Runner? {
+    while hasNextStart, let stopping = runner {
+      try await stopping.messages.handlerCalls.wait { await stopping.loop.value }
+    }
     return runner
   }
 

@@ -83,8 +83,8 @@ extension Outbox {
   }
 
   /// Stops sending, and returns after the end of all handler calls. Does nothing while the outbox is stopped. Also ends
-  /// a start that waits for the end of an earlier stop. A call by a handler, or by a task that a handler has made,
-  /// returns at once: the outbox stops after the end of the handler.
+  /// a start that waits for the end of an earlier stop. A call by a handler, by a task that a handler has made, or
+  /// by an action that a handler waits for, returns at once: the outbox stops after the end of the handler.
   ///
   /// - Parameter mode: The treatment of the running handler calls. `.drain` waits for their results and writes them to
   ///   the store. `.cancel` cancels their tasks; the next start sends an edit without a decision again, with the same
@@ -92,8 +92,9 @@ extension Outbox {
   public func stop(_ mode: StopMode = .drain) async {
     guard let runner = forwarding.takeRunnerToStop() else { return }
     runner.messages.stop(mode)
-    if HandlerCall.isRunning(by: runner.messages) { return }
-    await runner.loop.value
+    if runner.messages.handlerCalls.isCurrent { return }
+    // An action that a handler waits for does not wait for the handler.
+    try? await runner.messages.handlerCalls.wait { await runner.loop.value }
   }
 
   /// Whether the outbox is started.
@@ -114,7 +115,7 @@ extension Outbox {
   /// Waits until every edit that this outbox can send is accepted or parked, including edits that wait for their next
   /// attempt. While the server is unavailable, the call sends one edit at once, unless the server has asked for a longer
   /// delay, and it lasts until an edit has used up the attempts of ``ForwardOptions/retry``: later attempts of this edit,
-  /// and the edits that are held back, follow in the background.
+  /// and the held-back edits, follow in the background. The call also waits until a failed store is readable again.
   ///
   /// Another process sends the edits that it has claimed. Without `waitsForOthers` the call does not wait for these
   /// edits: their entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``.
@@ -130,18 +131,21 @@ extension Outbox {
   /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
   ///   for such entries, and during a pause or while the server is unavailable all unsent entries.
   /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call;
-  ///   ``ErrorCode/deadlock`` in a handler of the outbox, for whose end the call would wait; `CancellationError` as
-  ///   soon as the task is cancelled, while the outbox continues to send.
+  ///   ``ErrorCode/deadlock`` in a handler of the outbox, for whose end the call would wait, and in an action that such
+  ///   a handler waits for; `CancellationError` as soon as the task is cancelled, while the outbox continues to send.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {
-    if let runner = forwarding.runner, HandlerCall.isRunning(by: runner.messages) {
+    if let runner = forwarding.runner, runner.messages.handlerCalls.isCurrent {
       throw CoherenceError(
         .deadlock,
         "A handler of the outbox cannot wait for a flush, which waits for the end of the handler; call `flush` after "
           + "the handler has returned, or in a detached task.")
     }
-    guard let runner = await forwarding.startedRunner() else { throw Self.notStarted }
-    if let left = try await runner.messages.flush(waitsForOthers: waitsForOthers) { return left }
+    guard let runner = try await forwarding.startedRunner() else { throw Self.notStarted }
+    let left = try await runner.messages.handlerCalls.wait {
+      try await runner.messages.flush(waitsForOthers: waitsForOthers)
+    }
+    if let left { return left }
     return try await counts().total
   }
 

@@ -25,8 +25,9 @@ public enum OutboxEvent: Sendable {
   case conflict(
     ForwardRequest<ManagedObject>, serverValues: [String: AttributeValue],
     resolution: ForwardConflictPolicy.Resolution)
-  /// The store failed while entries were read or written, and the forwarding continues after a delay. Or a save cannot
-  /// be read, with `ErrorCode.storeCorrupt`: later edits of its store wait until ``Outbox/drop(_:)`` removes its entry.
+  /// A store failed while entries were read or written. The forwarding of its edits continues after a delay; the edits
+  /// of other stores are sent. Or a save cannot be read, with `ErrorCode.storeCorrupt`: later edits of its store wait
+  /// until ``Outbox/drop(_:)`` removes its entry.
   case failed(any Error)
   /// No edit can be sent now, and no handler is running.
   case idle

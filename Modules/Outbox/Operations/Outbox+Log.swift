@@ -13,18 +13,21 @@ extension Outbox {
   /// - Parameters:
   ///   - last: The greatest sequence of the caller's interest: records of the log with greater sequences stay.
   ///   - limit: The greatest number of the log's records to turn into entries.
+  ///   - stores: The stores whose logs become entries; `nil` for all stores.
   /// - Returns: Whether entries were made.
   @discardableResult
-  func makeEntries(through last: Int64 = .max, limit: Int = .max) throws -> Bool {
+  func makeEntries(
+    through last: Int64 = .max, limit: Int = .max, in stores: Set<StoreIdentifier>? = nil
+  ) throws -> Bool {
     let size = min(limit, Self.batchSize)
-    var (count, made) = try makeEntryBatch { try self.logs(through: last, size, in: $0) }
+    var (count, made) = try makeEntryBatch(in: stores) { try self.logs(through: last, size, in: $0) }
     guard count == size, count < limit else { return made > 0 }
     // No index orders the log, so that a search for the next batch reads the whole log. A long log is listed once.
-    let ids = try logIDs(through: last).prefix(limit - count)
+    let ids = try logIDs(through: last, in: stores).prefix(limit - count)
     for start in stride(from: 0, to: ids.count, by: Self.batchSize) {
       let batch = ids.dropFirst(start).prefix(Self.batchSize).map(AttributeValue.reference)
       let request = logRequest(through: last).filter(.membership(.path(.own), in: batch))
-      made += try makeEntryBatch { try $0.fetch(request) }.made
+      made += try makeEntryBatch(in: stores) { try $0.fetch(request) }.made
     }
     return made > 0
   }
@@ -34,10 +37,10 @@ extension Outbox {
   /// - Parameter read: Returns the records. Called again when another context has turned them into entries.
   /// - Returns: The number of records, and the number of those that could be read.
   private func makeEntryBatch(
-    _ read: (ManagedObjectContext) throws -> [OutboxLogRecord]
+    in stores: Set<StoreIdentifier>?, _ read: (ManagedObjectContext) throws -> [OutboxLogRecord]
   ) throws -> (count: Int, made: Int) {
     let entity = try coordinator.managedObjectModel.entity(named: OutboxLogRecord.entityName)
-    let context = newContext()
+    let context = newContext(in: stores)
     return try context.performAndWait {
       try context.planningAgain(afterRacesOver: entity) {
         let logs = try read(context)
@@ -55,8 +58,8 @@ extension Outbox {
   }
 
   /// The identifiers of the log's records in writable stores, in the order of the records.
-  private func logIDs(through last: Int64) throws -> [ManagedObjectID] {
-    let context = newContext()
+  private func logIDs(through last: Int64, in stores: Set<StoreIdentifier>?) throws -> [ManagedObjectID] {
+    let context = newContext(in: stores)
     let ids = try context.performAndWait { try context.fetchIDs(self.logRequest(through: last)) }
     let readOnly = readOnlyStores
     return ids.filter { !$0.isStored(in: readOnly) }

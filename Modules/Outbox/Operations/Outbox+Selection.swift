@@ -300,10 +300,9 @@ extension CoherenceError {
 }
 
 extension OutboxStep {
-  /// The records that the request relates to its record: new targets and added members.
+  /// The records that the request relates to its record: new targets and added members. A delete has neither.
   var newReferences: Set<OutboxRecord> {
-    guard kind != .delete else { return [] }
-    return Set(changes.compactMap { $0.value?.record } + members.flatMap(\.added))
+    Set(changes.compactMap { $0.value?.record } + members.flatMap(\.added))
   }
 
   /// Records of the step's store.

@@ -109,7 +109,14 @@ public final class Outbox: Sendable {
   }
 
   /// Makes a context directly on the stores, under every strategy of the container. Its saves are not recorded.
-  func newContext() -> ManagedObjectContext { Self.newContext(on: coordinator) }
+  ///
+  /// - Parameter stores: The stores that the context reads; `nil` for all stores. A failure of another store does not
+  ///   fail the context.
+  func newContext(in stores: Set<StoreIdentifier>? = nil) -> ManagedObjectContext {
+    let context = Self.newContext(on: coordinator)
+    context.storeIdentifiers = stores
+    return context
+  }
 
   /// Makes a context as ``newContext()`` does, without an outbox.
   static func newContext(on coordinator: PersistentStoreCoordinator) -> ManagedObjectContext {

@@ -17,10 +17,12 @@ extension WorkerRepository {
   /// A record with a former name of the action keeps the name: a program with either name runs it, and a second record
   /// would run each date once more.
   ///
+  /// A repository limited to some stores inserts no record, because another store may have the record.
+  ///
   /// - Returns: Whether the record is up to date. If not, a call after the end of the present run updates the record.
   func ensureRecord(of schedule: PersistedSchedule, at date: Date) async throws -> Bool {
     let payload = try schedule.encode()
-    let entity = actions.entity
+    let (entity, isLimited) = (actions.entity, actions.stores != nil)
     return try await changing { context in
       let key = PersistedActionRecord.key(ofSchedule: schedule.name)
       let request = Records().inWritableStores().filter {
@@ -39,6 +41,7 @@ extension WorkerRepository {
         if record.update(to: schedule, payload, at: date) { context.signalOnSave(ActionChannel.due) }
         return record.waitsForFirstAttempt || record.hasValues(of: schedule, payload)
       }
+      guard !isLimited else { return false }
       guard let next = schedule.schedule.nextDate(after: date) else { return true }
       let record = PersistedActionRecord(entity: entity, insertInto: context)
       record.identifier = .random()

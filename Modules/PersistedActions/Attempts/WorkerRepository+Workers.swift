@@ -60,8 +60,8 @@ extension WorkerRepository {
   private func beat(at date: Date, in store: any PersistentStore) async throws {
     let repository = self
     try await changing { context in
-      let records = try context.fetch(Workers().inWritableStores().filter { $0.identifier == repository.worker })
-      if let record = records.first(where: { $0.objectID.storeIdentifier == store.identifier }) {
+      let workers = Workers().inStores([store.identifier]).filter { $0.identifier == repository.worker }
+      if let record = try context.fetch(workers).first {
         // Other workers look for another number, and not for a greater one.
         record.beats &+= 1
         record.beatDate = date
@@ -89,18 +89,29 @@ extension WorkerRepository {
     return record
   }
 
-  /// Deletes the records of the worker. Call it when the worker has no claimed actions.
+  /// Deletes the records of the worker, in one store after the other. Call it when the worker has no claimed actions.
+  ///
+  /// - Throws: The first error of a store.
   func removeWorker() async throws {
-    try await changing { [worker] context in
-      let records = try context.fetch(Workers().inWritableStores().filter { $0.identifier == worker })
-      for record in records { context.delete(record) }
+    var failure: (any Error)?
+    for store in storesOfActions {
+      let repository = store.map { limited(to: [$0]) } ?? self
+      do {
+        try await repository.changing { [worker] context in
+          let records = try context.fetch(Workers().inWritableStores().filter { $0.identifier == worker })
+          for record in records { context.delete(record) }
+        }
+      } catch {
+        failure = failure ?? error
+      }
     }
+    if let failure { throw failure }
   }
 
-  /// Fetches the running actions of the worker.
-  func ownActions() async throws -> [OwnAction] {
+  /// Fetches the running actions of the worker in a store.
+  func ownActions(in store: StoreIdentifier?) async throws -> [OwnAction] {
     try await inContext { [worker] context in
-      let request = Records().inWritableStores().filter {
+      let request = Self.records(in: store).filter {
         $0.state == PersistedActionState.running.rawValue && $0.worker == worker
       }
       return try context.fetch(request).map {
@@ -109,7 +120,7 @@ extension WorkerRepository {
     }
   }
 
-  /// Saves the progress of running actions, except for actions whose lease was lost.
+  /// Saves the progress of running actions of one store, except for actions whose lease was lost.
   func store(_ progress: [(claim: ActionClaim, progress: ReportedProgress)]) async throws {
     try await changing { context in
       let records = try Self.records(progress.map(\.claim.recordID), in: context)
@@ -126,11 +137,12 @@ extension WorkerRepository {
   /// The greatest number of claims or workers of one read.
   private static let observationLimit = 4096
 
-  /// Fetches the claims of running actions.
+  /// Fetches the claims of running actions. If the repository is limited to some stores, the claims of workers without
+  /// a record in the claim's store are left out: another store may have the record.
   ///
   /// - Parameter ownLeases: The tokens of the claims that this worker retains in memory, which are left out.
   func observedClaims(except ownLeases: Set<UUID>) async throws -> Set<ObservedClaim> {
-    try await inContext { [queues, worker] context in
+    try await inContext { [queues, worker, isLimited = actions.stores != nil] context in
       let leases = ownLeases.map(UUID?.some)
       let request = Records().inWritableStores().filter {
         $0.state == PersistedActionState.running.rawValue && $0.queue.isIn(queues) && !$0.lease.isIn(leases)
@@ -142,13 +154,15 @@ extension WorkerRepository {
       let workersByID = Dictionary(grouping: workers, by: \.identifier)
       return Set(
         running.compactMap { record in
-          record.lease.map { lease in
+          record.lease.flatMap { lease -> ObservedClaim? in
             // The store can have a claim of this worker that the worker does not know, for example because the reply to
             // the commit was lost. The worker's heartbeats must not keep such a claim alive.
             let isOwn = record.worker == worker
             let records = record.worker.flatMap { workersByID[$0] } ?? []
+            let store = record.objectID.storeIdentifier
+            if isLimited, !records.contains(where: { $0.objectID.storeIdentifier == store }) { return nil }
             return ObservedClaim(
-              lease: lease, store: record.objectID.storeIdentifier, worker: record.worker,
+              lease: lease, store: store, worker: record.worker,
               beats: isOwn ? -1 : Self.beats(for: record, in: records))
           }
         })

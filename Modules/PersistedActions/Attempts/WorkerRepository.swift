@@ -3,7 +3,7 @@ import Foundation
 
 /// Reads and changes the records of actions and workers on behalf of one worker.
 struct WorkerRepository: Sendable {
-  let actions: ActionRepository
+  private(set) var actions: ActionRepository
   let catalog: ActionCatalog
   /// The identifier of the worker.
   let worker: UUID
@@ -29,13 +29,53 @@ struct WorkerRepository: Sendable {
     try await actions.changing(body)
   }
 
-  /// Fetches the records with identifiers.
+  /// Fetches the records with identifiers. Reads only the stores that the identifiers name.
   static func records(
-    _ ids: some Sequence<ManagedObjectID>, in context: ManagedObjectContext
+    _ ids: [ManagedObjectID], in context: ManagedObjectContext
   ) throws -> [ManagedObjectID: PersistedActionRecord] {
     let request = Records().filter(.membership(.path(.own), in: ids.map(AttributeValue.reference)))
+      .inStores(Set(ids.compactMap(\.storeIdentifier)))
     return Dictionary(
       try context.fetch(request).map { ($0.objectID, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  // MARK: Stores
+
+  /// The writable stores with the actions. Work for one store at a time is not held up by the failure of another store.
+  ///
+  /// - Returns: A single `nil` without such a store: a request without a store reports that none is attached.
+  var storesOfActions: [StoreIdentifier?] {
+    let stores = coordinator.persistentStores.filter { store in
+      !store.environment.isReadOnly
+        && store.environment.entities.contains { $0.name == PersistedActionRecord.entityName }
+    }
+    return stores.isEmpty ? [nil] : stores.map { $0.identifier }
+  }
+
+  /// The readable stores of actions, if another store of actions is unreadable; `nil` if all or none of the stores are
+  /// readable.
+  func readableStores() async -> Set<StoreIdentifier>? {
+    let stores = storesOfActions.compactMap { $0 }
+    guard stores.count > 1 else { return nil }
+    var readable: Set<StoreIdentifier> = []
+    for store in stores {
+      let count = try? await inContext { try $0.fetchIDs(Self.records(in: store).limit(1)).count }
+      if count != nil { readable.insert(store) }
+    }
+    return readable.isEmpty || readable.count == stores.count ? nil : readable
+  }
+
+  /// The repository for the records of some stores.
+  func limited(to stores: Set<StoreIdentifier>) -> WorkerRepository {
+    var repository = self
+    repository.actions.stores = stores
+    return repository
+  }
+
+  /// A request for the actions of a store; of all writable stores for `nil`.
+  static func records(in store: StoreIdentifier?) -> Records {
+    let records = Records().inWritableStores()
+    return store.map { records.inStores([$0]) } ?? records
   }
 
   // MARK: Claiming

@@ -8,6 +8,8 @@ struct ActionRepository: Sendable {
   let coordinator: PersistentStoreCoordinator
   /// The entity of the actions.
   let entity: EntityDescription
+  /// The stores whose records are read and changed; `nil` for all stores.
+  var stores: Set<StoreIdentifier>?
 
   typealias Records = FetchRequest<PersistedActionRecord>
 
@@ -15,6 +17,7 @@ struct ActionRepository: Sendable {
   func inContext<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     context.name = "persisted actions"
+    context.storeIdentifiers = stores
     return try await context.perform { try body(context) }
   }
 

@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 public import CoherenceStrategies
 import Foundation
@@ -87,7 +88,7 @@ public final class PersistedActionWorker: Sendable {
   /// nothing for a started worker.
   ///
   /// - Throws: ``ErrorCode/illegalState`` during a stop and during ``runDueActions()``; errors of the store, after
-  ///   which the worker is stopped.
+  ///   which the worker is stopped. A store that fails beside other stores does not fail the call.
   public func start() async throws {
     let begun = lifecycle.withLock { lifecycle -> Int? in
       guard let number = lifecycle.begin() else { return nil }
@@ -123,8 +124,8 @@ public final class PersistedActionWorker: Sendable {
   /// ends, the stop completes nevertheless; other workers run the actions again after their leases have expired. A
   /// cancellation of the task changes nothing.
   ///
-  /// A call by an action of the worker, or by a task that the action has made, returns at once: the worker stops after
-  /// the end of the action.
+  /// A call by an action of the worker, by a task that the action has made, or by an action of a `Connect` that the
+  /// action waits for, returns at once: the worker stops after the end of the action.
   ///
   /// - Parameters:
   ///   - mode: The treatment of running actions.
@@ -155,23 +156,26 @@ public final class PersistedActionWorker: Sendable {
         await engine.handBackRunning(throughStart: number)
       }
     }
-    guard !AttemptScope.isRunning(by: engine.repository.worker) else {
+    do {
+      guard !engine.attemptsOfWorker.isCurrent else { throw CancellationError() }
+      try await engine.attemptsOfWorker.wait { await stop.value }
+      deadline?.cancel()
+    } catch {
+      // A wait of the caller would never end: the stop waits for the calling action, or for an action that waits for
+      // the caller.
       Task {
         await stop.value
         deadline?.cancel()
       }
-      return
     }
-    await stop.value
-    deadline?.cancel()
   }
 
   /// Runs the due actions, and actions that these enqueue, until no action is due. For tests, for command lines, and
   /// for the short time that a system grants a program in the background.
   ///
   /// - Returns: The number of attempts.
-  /// - Throws: ``ErrorCode/illegalState`` for a started worker, during a stop, and during another call; errors of the
-  ///   store.
+  /// - Throws: ``ErrorCode/illegalState`` for a started worker, during a stop, and during another call; errors of a
+  ///   store, after the due actions of the other stores have run.
   @discardableResult
   public func runDueActions() async throws -> Int { try await engine.runDueActions() }
 

@@ -18,14 +18,26 @@ extension WorkerEngine {
     do {
       let reasons = wakeSignal.takeReasons()
       var othersMayClaim = reasons.othersMayClaim
-      if reasons.mustReadStore, try await readStore() { othersMayClaim = true }
+      var failure: (any Error)?
+      if reasons.mustReadStore {
+        do {
+          if try await readStore() { othersMayClaim = true }
+        } catch {
+          // A store that fails keeps no action of another store from its claim.
+          guard repository.coordinator.persistentStores.count > 1 else { throw error }
+          failure = error
+        }
+      }
       while phase == .started, !allWaitingClaimed, hasRoom {
-        if try await claimPass() == 0 { break }
+        let pass = await claimPass()
+        failure = failure ?? pass.failure
+        if pass.count == 0 { break }
         othersMayClaim = true
       }
       // Other workers may claim actions after this round has read their claims. Only a later read can show that such a
       // worker has stopped, so the timer must be set for it.
       if othersMayClaim { claimObservation.expectClaims() }
+      if let failure { throw failure }
       setTimer()
     } catch let error where ErrorCode.contextWithoutStore ~= error || ErrorCode.noStore ~= error {
       // Without a store nothing is due. The stream of signals has an element when a store is attached.
@@ -57,11 +69,20 @@ extension WorkerEngine {
     allWaitingClaimed = false
     counters.withLock { $0.looks += 1 }
     let formerDueDate = nextDueDate
-    try await updateSchedulesIfNeeded()
-    nextDueDate = try await repository.promoteScheduled(at: clock.date())
-    if isObservationDue { try await observeOthers() } else { claimObservation.expectClaims() }
-    try await pruneIfDue()
+    var failure: (any Error)?
+    do { try await updateSchedulesIfNeeded() } catch { failure = error }
+    let promotion = await repository.promoteScheduled(at: clock.date())
+    nextDueDate = promotion.nextDueDate
+    var readable = repository
+    if let error = promotion.failure {
+      guard let stores = await repository.readableStores() else { throw failure ?? error }
+      failure = failure ?? error
+      readable = repository.limited(to: stores)
+    }
+    if isObservationDue { try await observeOthers(in: readable) } else { claimObservation.expectClaims() }
+    try await pruneIfDue(in: readable)
     await measureIfDue()
+    if let failure { throw failure }
     guard let formerDueDate else { return false }
     return nextDueDate.map { $0 > formerDueDate } ?? true
   }
@@ -79,7 +100,7 @@ extension WorkerEngine {
 
   /// Reads the claims and records of the other workers. Takes over the actions of stopped workers, and deletes the
   /// records of stopped workers without actions.
-  private func observeOthers() async throws {
+  private func observeOthers(in repository: WorkerRepository) async throws {
     let claims = try await repository.observedClaims(except: ownLeases)
     let expiredClaims = claimObservation.note(claims, at: clock.elapsed(), leaseLength: options.leaseLength)
     if !expiredClaims.isEmpty {
@@ -91,7 +112,7 @@ extension WorkerEngine {
     if !silentWorkers.isEmpty { try await repository.deleteIdleWorkers(silentWorkers) }
   }
 
-  private func pruneIfDue() async throws {
+  private func pruneIfDue(in repository: WorkerRepository) async throws {
     let now = clock.elapsed()
     if let lastPruning, now - lastPruning < Self.pruningInterval { return }
     lastPruning = now
@@ -100,11 +121,13 @@ extension WorkerEngine {
 
   // MARK: Claiming
 
-  /// Claims from each queue once. Each pass begins with the next queue, so that no queue is always served last.
+  /// Claims from each queue once. Each pass begins with the next queue, so that no queue is always served last. The
+  /// claim from a queue without waiting actions reports the failure of a store; the other queues are served too.
   ///
-  /// - Returns: The number of claimed actions.
-  func claimPass() async throws -> Int {
+  /// - Returns: The number of claimed actions, and the first error.
+  func claimPass() async -> (count: Int, failure: (any Error)?) {
     var count = 0
+    var failure: (any Error)?
     var allWaitingClaimed = true
     let queues = options.queues.indices.map { options.queues[($0 + firstQueue) % options.queues.count] }
     firstQueue = (firstQueue + 1) % options.queues.count
@@ -117,12 +140,17 @@ extension WorkerEngine {
         allWaitingClaimed = false
         continue
       }
-      let claims = try await claim(from: queue, limit: limit)
-      count += claims.count
-      if claims.count == limit { allWaitingClaimed = false }
+      do {
+        let claims = try await claim(from: queue, limit: limit)
+        count += claims.count
+        if claims.count == limit { allWaitingClaimed = false }
+      } catch {
+        failure = failure ?? error
+        allWaitingClaimed = false
+      }
     }
     self.allWaitingClaimed = allWaitingClaimed
-    return count
+    return (count, failure)
   }
 
   private func claim(from queue: PersistedActionQueue, limit: Int) async throws -> [ActionClaim] {

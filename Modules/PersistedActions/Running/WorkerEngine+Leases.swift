@@ -18,17 +18,22 @@ extension WorkerEngine {
 
   private func beat() async {
     guard outstanding > 0 else { return }
+    // A store that fails keeps the worker from no work in the other stores.
+    var failure: (any Error)?
     do {
       try await repository.beat(at: clock.date())
       counters.withLock { $0.beats += 1 }
-      try await checkOwnActions()
-      let unstored = running.values.compactMap { action in
-        action.context.takeUnstoredProgress().map { (claim: action.claim, progress: $0) }
-      }
-      if !unstored.isEmpty { try await repository.store(unstored) }
     } catch {
-      log("A heartbeat could not be saved; the worker tries again.", error)
+      failure = error
     }
+    do { try await checkOwnActions() } catch { failure = failure ?? error }
+    let unstored = running.values.compactMap { action in
+      action.context.takeUnstoredProgress().map { (claim: action.claim, progress: $0) }
+    }
+    for group in Dictionary(grouping: unstored, by: \.claim.recordID.storeIdentifier).values {
+      do { try await repository.store(group) } catch { failure = failure ?? error }
+    }
+    if let failure { log("A heartbeat could not be saved; the worker tries again.", failure) }
   }
 
   /// Cancels the running actions whose cancellation was requested.
@@ -41,16 +46,29 @@ extension WorkerEngine {
     }
   }
 
-  /// Cancels the running actions that another worker has taken over, or whose cancellation was requested.
+  /// Cancels the running actions that another worker has taken over, or whose cancellation was requested. A store that
+  /// fails keeps no action of the other stores from its cancellation.
+  ///
+  /// - Throws: The first error of a store.
   private func checkOwnActions() async throws {
     // Only actions that ran before the read: the read may miss a later claim, which would look like a lost lease.
     let claimsBeforeRead = running.values.map(\.claim)
-    let storedActions = Dictionary(
-      try await repository.ownActions().map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
-    for claim in claimsBeforeRead {
-      guard let action = running[claim.id], action.context.commitEvent == nil else { continue }
-      let stored = storedActions[claim.recordID]
-      if stored?.lease != claim.lease || stored?.isCancelRequested == true { action.cancel() }
+    var failure: (any Error)?
+    for (store, claims) in Dictionary(grouping: claimsBeforeRead, by: \.recordID.storeIdentifier) {
+      let storedActions: [ManagedObjectID: OwnAction]
+      do {
+        storedActions = Dictionary(
+          try await repository.ownActions(in: store).map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+      } catch {
+        failure = failure ?? error
+        continue
+      }
+      for claim in claims {
+        guard let action = running[claim.id], action.context.commitEvent == nil else { continue }
+        let stored = storedActions[claim.recordID]
+        if stored?.lease != claim.lease || stored?.isCancelRequested == true { action.cancel() }
+      }
     }
+    if let failure { throw failure }
   }
 }

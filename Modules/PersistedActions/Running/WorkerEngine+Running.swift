@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import Foundation
 import Synchronization
@@ -92,8 +93,8 @@ extension WorkerEngine {
     send(.started(handle, attempt: claim.attempt))
     let start = clock.elapsed()
     // An immediate task avoids a change of threads: the action runs on the slot's thread up to its first suspension.
-    let task = Task.immediateDetached { [coordinator = repository.coordinator, worker = repository.worker] in
-      try await AttemptScope.run(by: worker) {
+    let task = Task.immediateDetached { [coordinator = repository.coordinator, attemptsOfWorker] in
+      try await attemptsOfWorker.run {
         try await coordinator.observed(StackOperation(.persistedAction, handle.name)) { try await body(context) }
       }
     }

@@ -24,6 +24,8 @@ actor WorkerEngine {
   nonisolated let wakeSignal = WakeSignal()
   nonisolated let events = Broadcast<PersistedActionEvent>()
   nonisolated let counters = Mutex(PersistedActionStatistics())
+  /// The attempts, for whose end a stop waits, as actions may know them.
+  nonisolated let attemptsOfWorker = AwaitedWork()
   let container: any PersistentContainer
   /// The container if it is a `Connect`, which publishes the worker's events in its own stream too.
   nonisolated let connect: (any WorkEventPublishing)?
@@ -103,15 +105,20 @@ actor WorkerEngine {
     guard phase == .stopped else {
       throw CoherenceError(.illegalState, "The worker is running due actions, or is stopping; start it afterwards.")
     }
+    for schedule in repository.catalog.allSchedules { _ = try schedule.encode() }
     phase = .started
     startNumber = number
     do {
       try await ensureSchedules()
       try await repository.beat(at: clock.date())
     } catch {
-      // `stop` may have begun, and another start may have followed.
-      if phase == .started, startNumber == number { phase = .stopped }
-      throw error
+      // A store that fails keeps no action of another store from its run. The rounds update the schedules later.
+      if await repository.readableStores() == nil {
+        // `stop` may have begun, and another start may have followed.
+        if phase == .started, startNumber == number { phase = .stopped }
+        throw error
+      }
+      log("A store of persisted actions cannot be used; the worker runs the actions of the other stores.", error)
     }
     // `stop` may have begun and ended during these two saves, and another start may have followed.
     guard phase == .started, startNumber == number, isWanted() else { return }
@@ -125,14 +132,25 @@ actor WorkerEngine {
     }
   }
 
+  /// Inserts and updates the records of the schedules. When a store fails, updates the records in the other stores.
   private func ensureSchedules() async throws {
     let (date, count) = (clock.date(), repository.coordinator.storeChangeCount)
-    try await ensure(repository.catalog.allSchedules, at: date)
+    let schedules = repository.catalog.allSchedules
+    do {
+      try await ensure(schedules, in: repository, at: date)
+    } catch {
+      if !schedules.isEmpty, let stores = await repository.readableStores() {
+        try await ensure(schedules, in: repository.limited(to: stores), at: date)
+      }
+      throw error
+    }
     latestDate = date
     storeChangeCount = count
   }
 
-  private func ensure(_ schedules: [PersistedSchedule], at date: Date) async throws {
+  private func ensure(
+    _ schedules: [PersistedSchedule], in repository: WorkerRepository, at date: Date
+  ) async throws {
     var outdated: [PersistedSchedule] = []
     for schedule in schedules {
       let isCurrent = try await repository.ensureRecord(of: schedule, at: date)
@@ -148,7 +166,7 @@ actor WorkerEngine {
     let isSetBack = latestDate.map { date.addingTimeInterval(WorkerRepository.clockDifference) < $0 } ?? false
     if isSetBack || storeChangeCount != repository.coordinator.storeChangeCount { return try await ensureSchedules() }
     latestDate = max(latestDate ?? date, date)
-    if !outdatedSchedules.isEmpty { try await ensure(outdatedSchedules, at: date) }
+    if !outdatedSchedules.isEmpty { try await ensure(outdatedSchedules, in: repository, at: date) }
   }
 
   /// Stops the worker, and lets the running actions run to their end unless ``handBackRunning(throughStart:)`` is
@@ -246,20 +264,26 @@ actor WorkerEngine {
     return counters.withLock { $0.attempts } - before.attempts
   }
 
+  /// Runs the due actions of the readable stores.
+  ///
+  /// - Throws: The first error of a store.
   private func runPasses() async throws {
-    try await ensureSchedules()
+    var failure: (any Error)?
+    do { try await ensureSchedules() } catch {
+      guard await repository.readableStores() != nil else { throw error }
+      failure = error
+    }
     var count = 0
     repeat {
-      try await readStore()
-      do {
-        count = try await claimPass()
-      } catch {
-        // The pass may have claimed and started actions of other queues before the error.
-        await untilIdle()
-        throw error
+      do { try await readStore() } catch {
+        guard await repository.readableStores() != nil else { throw error }
+        failure = failure ?? error
       }
+      let pass = await claimPass()
+      (count, failure) = (pass.count, failure ?? pass.failure)
       await untilIdle()
     } while count > 0
+    if let failure { throw failure }
     await measure()
   }
 

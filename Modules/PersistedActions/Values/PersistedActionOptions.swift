@@ -1,15 +1,24 @@
-/// The limits of a ``PersistedActionWorker``.
+/// The limits of a ``PersistedActionWorker``. A value out of range is replaced by the nearest valid value.
 public struct PersistedActionOptions: Sendable {
   /// The maximum number of concurrent actions; at least one.
-  public var concurrency: Int
-  /// The queues of the worker. The queues share the worker's free slots evenly, within the limit of each queue.
-  public var queues: [PersistedActionQueue]
+  public var concurrency: Int {
+    didSet { concurrency = max(1, concurrency) }
+  }
+  /// The queues of the worker; an empty list means the default queue. The queues share the worker's free slots evenly,
+  /// within the limit of each queue.
+  public var queues: [PersistedActionQueue] {
+    didSet { queues = Self.orDefault(queues) }
+  }
   /// The time without a heartbeat after which other workers take over the worker's actions; at least one second. The
   /// worker sends three heartbeats in this time while it has actions.
-  public var leaseLength: Duration
+  public var leaseLength: Duration {
+    didSet { leaseLength = max(.seconds(1), leaseLength) }
+  }
   /// The maximum number of short actions that the worker claims in advance, so that one transaction claims many of
   /// them. Below this maximum, the worker claims the actions that it can run in about fifty milliseconds.
-  public var maximumClaimedAhead: Int
+  public var maximumClaimedAhead: Int {
+    didSet { maximumClaimedAhead = max(0, maximumClaimedAhead) }
+  }
   /// The time to keep finished actions.
   public var retention: PersistedActionRetention
   /// The treatment of actions whose names the worker does not know.
@@ -17,8 +26,7 @@ public struct PersistedActionOptions: Sendable {
   /// The name of the worker in logs and in its record.
   public var workerName: String
 
-  /// Makes options. Values out of range are replaced by the nearest valid value; an empty list of queues means the
-  /// default queue.
+  /// Makes options.
   public init(
     concurrency: Int = 8, queues: [PersistedActionQueue] = [PersistedActionQueue(PersistedActionQueue.defaultName)],
     leaseLength: Duration = .seconds(30), maximumClaimedAhead: Int = 256,
@@ -26,12 +34,16 @@ public struct PersistedActionOptions: Sendable {
     workerName: String = "worker"
   ) {
     self.concurrency = max(1, concurrency)
-    self.queues = queues.isEmpty ? [PersistedActionQueue(PersistedActionQueue.defaultName)] : queues
+    self.queues = Self.orDefault(queues)
     self.leaseLength = max(.seconds(1), leaseLength)
     self.maximumClaimedAhead = max(0, maximumClaimedAhead)
     self.retention = retention
     self.unknownActions = unknownActions
     self.workerName = workerName
+  }
+
+  private static func orDefault(_ queues: [PersistedActionQueue]) -> [PersistedActionQueue] {
+    queues.isEmpty ? [PersistedActionQueue(PersistedActionQueue.defaultName)] : queues
   }
 }
 

@@ -16,7 +16,7 @@ extension Refresher {
   ///   attempt has taken over; ``ErrorCode/refreshInProgress`` when another process refreshes the scope;
   ///   ``ErrorCode/invalidRefresh`` for a scope without a registration; ``ErrorCode/deadlock`` in an action that the
   ///   attempt waits for, such as the attempt itself, or an action that runs before the attempt in the queue of the
-  ///   entity; errors of the store.
+  ///   entity, and in a handler of an outbox or a persisted action whose end the attempt waits for; errors of the store.
   @discardableResult
   public func refresh(
     _ type: ManagedObject.Type, entityName: String? = nil, scope: String? = nil, onlyIfStale: Bool = false

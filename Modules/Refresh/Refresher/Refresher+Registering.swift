@@ -37,6 +37,12 @@ extension Refresher {
   /// failure, the next attempt continues with the last saved cursor. A page with a next page, and with the cursor of an
   /// earlier page of the attempt, fails the attempt with ``ErrorCode/invalidRefresh``.
   ///
+  /// A page that takes a unique value of a stored record, or links to a missing record, waits for the next pages and is
+  /// saved together with them, at most 64 pages in one transaction. Without an end of the reason, the attempt fails.
+  /// After three attempts that fail because of links to missing records, the fourth merges the pages without these
+  /// links, as `MergeOptions.MissingTargetPolicy.leaveOut` says, and reports an ``ErrorCode/objectNotFound`` to the
+  /// error handler of the Connect. With this policy in `mergeOptions`, the first attempt does so.
+  ///
   /// ```swift
   /// try refresher.register(changesOf: Song.self) { request in
   ///   let reply = try await service.changes(since: request.cursor)
@@ -60,38 +66,24 @@ extension Refresher {
     mergeOptions: MergeOptions = MergeOptions(),
     _ source: @escaping @Sendable (RefreshRequest) async throws -> DeltaPage
   ) throws {
+    let merger = ChangeMerger(
+      subsetFilter: subsetFilter, condition: condition, options: mergeOptions,
+      reportError: { [connect = stack.connect] in connect.errorHandler($0) })
     try register(
       list: type, entityName: entityName, scope: scope, stalenessInterval: stalenessInterval, schedule: schedule,
       timeLimit: timeLimit
     ) { request in
-      var request = request
-      // A service whose pages lead back to an earlier page would keep the attempt busy until its time limit.
-      var cursors = Set([request.cursor])
-      while true {
-        // Each change is on one page only. A merge that took a page for older than an edit confirmed before the request
-        // would lose another client's later change.
-        var options = mergeOptions
-        options.requestedAt = ContinuousClock.now
-        let page = try await source(request)
-        try await request.merge(page, subsetFilter: subsetFilter, condition: condition, options: options)
-        guard page.hasMore, !page.isComplete else { return }
-        guard let cursor = page.cursor, cursors.insert(cursor).inserted else {
-          throw CoherenceError(
-            .invalidRefresh,
-            "A page of changes of '\(request.entity.name)' has a next page, but no cursor or the cursor of an "
-              + "earlier page; give each page the position after its records.")
-        }
-        request.cursor = cursor
-      }
+      try await merger.merge(source, for: request)
     }
   }
 
   /// Takes the registration of a list back, for example when the user signs out or closes a project.
   ///
   /// The method ends the automatic attempts of the list, cancels a running attempt, waits for the end of the attempt,
-  /// and deletes the status with its cursor. A call by an attempt waits for no attempt: the status is deleted after the
-  /// end of the list's attempt. A call of ``refresh(_:entityName:scope:onlyIfStale:)`` that waits for the attempt throws
-  /// the error of its cancellation. The records of the list stay in the store.
+  /// and deletes the status with its cursor. A call by an attempt, or by an action that the list's attempt waits for,
+  /// waits for no attempt: the status is deleted after the end of the list's attempt. A call of
+  /// ``refresh(_:entityName:scope:onlyIfStale:)`` that waits for the attempt throws the error of its cancellation. The
+  /// records of the list stay in the store.
   ///
   /// The list may be registered again at once. If another process is refreshing the list, the status stays for this
   /// process.
@@ -112,8 +104,7 @@ extension Refresher {
       scopes.noteEnd(of: list)
       try await stack.table.remove(name, now: stack.now)
     }
-    guard attempt != nil, RefreshAction.isCurrent else { return try await deletion.value }
-    // The running attempt may be the caller, or may wait for the caller.
+    guard let attempt, await !list.waitForEnd(of: attempt) else { return try await deletion.value }
     Task.detached { [stack] in
       if case .failure(let error) = await deletion.result { stack.connect.errorHandler(error) }
     }

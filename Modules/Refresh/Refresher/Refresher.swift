@@ -76,18 +76,19 @@ public final class Refresher: Sendable {
 
   /// Ends the automatic attempts, cancels running attempts, and waits for their end, also for an attempt that ignores
   /// its cancellation. The running attempts include those that calls of the program have begun, with or without a
-  /// start. A call during another stop waits for the same attempts. A call by an attempt waits for no attempt. The
-  /// stores keep the statuses.
+  /// start. A call during another stop waits for the same attempts. A call by an attempt waits for no attempt, and a call
+  /// by an action, by a handler of an outbox or by a persisted action does not wait for an attempt that waits for the
+  /// caller. The stores keep the statuses.
   public func stop() async {
     _ = endAutomaticAttempts()
-    var attempts: [Task<ScopeRefresher.Outcome, any Error>] = []
+    var attempts: [(scope: ScopeRefresher, task: Task<ScopeRefresher.Outcome, any Error>)] = []
     // All attempts are cancelled before the first wait, because an attempt may wait for the attempt of another scope.
     for scope in scopes.all {
-      if let attempt = await scope.cancel(unless: { [scopes] in scopes.isStarted }) { attempts.append(attempt) }
+      if let attempt = await scope.cancel(unless: { [scopes] in scopes.isStarted }) {
+        attempts.append((scope, attempt))
+      }
     }
-    // A running attempt may be the caller, or may wait for the caller.
-    if RefreshAction.isCurrent { return }
-    for attempt in attempts { _ = await attempt.result }
+    for attempt in attempts { _ = await attempt.scope.waitForEnd(of: attempt.task) }
   }
 
   /// Allows automatic attempts.

@@ -23,7 +23,11 @@ public struct RefreshRequest: Sendable {
 extension RefreshRequest {
   /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction.
   ///
-  /// A refresh with `register(changesOf:)` calls this method for each of its pages.
+  /// A record of the page may have to wait for the end of a pending edit, see `MergeResult.postponed`. Then neither the
+  /// cursor of the page nor that of a later page of the attempt is stored: the next attempt asks for the page again.
+  ///
+  /// A refresh with `register(changesOf:)` merges each of its pages in the same way. It also treats pages that depend on
+  /// later pages.
   ///
   /// - Parameters:
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
@@ -40,46 +44,6 @@ extension RefreshRequest {
     _ page: DeltaPage, subsetFilter: FetchPredicate? = nil, condition: FetchPredicate = .constant(true),
     options: MergeOptions = MergeOptions()
   ) async throws -> MergeResult {
-    try await store.merge(page, for: entity, in: context, (subsetFilter, condition), options)
-  }
-}
-
-/// Saves pages together with their cursors, for one attempt of a refresh.
-struct CursorStore: Sendable {
-  /// The maximum number of saves of a page when other writers change its records first.
-  private static let saveLimit = 4
-
-  let table: StatusTable
-  let name: StatusName
-  /// The identifier of the attempt, under which it has the lease.
-  let owner: UUID
-
-  /// Merges and saves a page with its cursor. Repeats both when another writer has changed a record first.
-  func merge(
-    _ page: DeltaPage, for entity: EntityDescription, in context: ActionContext,
-    _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions
-  ) async throws -> MergeResult {
-    var options = options
-    options.saves = true
-    var saveCount = 1
-    while true {
-      do {
-        return try await context.perform { [options] in
-          do {
-            if let cursor = page.cursor { try table.setCursor(cursor, of: name, owner, in: context) }
-            let result = try context.merge(
-              page, for: entity, subsetFilter: limits.subsetFilter, condition: limits.condition, options: options)
-            // A merge that changes no record does not save, so the cursor needs this save.
-            if context.hasChanges { try context.save() }
-            return result
-          } catch {
-            context.rollback()
-            throw error
-          }
-        }
-      } catch let error as CoherenceError where error.isRetriedAtOnce(after: saveCount, of: Self.saveLimit) {
-        saveCount += 1
-      }
-    }
+    try await store.merge([page], for: entity, in: context, (subsetFilter, condition), options)
   }
 }

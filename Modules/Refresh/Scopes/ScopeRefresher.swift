@@ -94,6 +94,21 @@ actor ScopeRefresher {
     return cancel { false }
   }
 
+  /// Waits for the end of an attempt, unless the attempt cannot end before the caller: in an attempt, and in an action
+  /// or a part of other work that the attempt waits for.
+  ///
+  /// - Returns: Whether the attempt has ended.
+  func waitForEnd(of attempt: Task<Outcome, any Error>) async -> Bool {
+    if RefreshAction.isCurrent { return false }
+    if current == attempt {
+      // In a task of its own, because a cancellation of the caller would end the wait.
+      let wait = Task { try await self.waitForCurrentAction() }
+      if case .failure(let error) = await wait.result, ErrorCode.deadlock ~= error { return false }
+    }
+    _ = await attempt.result
+    return true
+  }
+
   // MARK: Automatic attempts
 
   /// Begins an attempt if the data may be stale. Called for each fetch of the entity, on the fetch's thread.
@@ -136,8 +151,8 @@ actor ScopeRefresher {
   /// Refreshes the scope, or waits for the running attempt.
   ///
   /// - Parameter onlyIfStale: Whether an attempt begins only for stale data.
-  /// - Throws: ``ErrorCode/invalidRefresh`` for an unregistered list, and ``ErrorCode/deadlock`` in an action that the
-  ///   attempt waits for.
+  /// - Throws: ``ErrorCode/invalidRefresh`` for an unregistered list, and ``ErrorCode/deadlock`` in an action, and
+  ///   in a part of other work, that the attempt waits for.
   func refresh(onlyIfStale: Bool) async throws -> RefreshStatus {
     while true {
       if isRemoved { throw name.unregisteredError }
@@ -155,12 +170,12 @@ actor ScopeRefresher {
     }
   }
 
-  /// Waits for the action of the running attempt, if the caller is an action. Only waits for actions are checked for a
-  /// deadlock: the attempt may be the caller, or wait for the caller or its queue.
+  /// Waits for the action of the running attempt, if the caller is an action or a part of other work. Only waits for
+  /// actions are checked for a deadlock: the attempt may be the caller, or wait for the caller, its work or its queue.
   ///
   /// - Throws: ``ErrorCode/deadlock``; `CancellationError` when the task is cancelled.
   private func waitForCurrentAction() async throws {
-    guard AnyActionHandle.current != nil else { return }
+    guard AnyActionHandle.current != nil || AwaitedWork.hasCurrentPart else { return }
     if let currentAction { return try await currentAction.waitUntilFinished() }
     for await action in submissions.makeStream() { return try await action.waitUntilFinished() }
     try Task.checkCancellation()

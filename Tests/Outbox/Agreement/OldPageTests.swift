@@ -195,4 +195,26 @@ struct OldPageTests {
     _ = try stage.merge(formerPage, .server, .upsertOnly, requestedAt: .now)
     #expect(try folder() == "F")
   }
+
+  @Test(arguments: Backend.availableSQL)
+  func `an old page with a former value in the type of a later model restores no value`(_ backend: Backend) async throws
+  {
+    let stack = try AgreementStack(backend, titles: [1: "1", 2: "1"])
+    let requestedAt = ContinuousClock.now
+    try stack.set("2", of: 1)
+    try stack.outbox.forward("Task") { handlers in handlers.update { _ in .accepted } }
+    try stack.outbox.start()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    let later = try stack.numberingTitles()
+    func merge(_ title: Int) throws -> MergeResult {
+      try later.connect.newActionContext().merge(
+        records: [1, 2].map { MergeRecord(["id": $0, "title": title]) },
+        for: later.connect.managedObjectModel.entity(named: "Task"), options: MergeOptions(requestedAt: requestedAt))
+    }
+    let old = try merge(1)
+    #expect(old.updated == 0 && old.keptEdits == 1)
+    let new = try merge(3)
+    #expect(new.updated == 2 && new.keptEdits == 0)
+  }
 }

@@ -95,10 +95,18 @@ struct ForwardOptionTests {
 
   @Test func `a lease is a day long at most`() {
     #expect(ForwardOptions(leaseDuration: .seconds(100_000)).leaseDuration == .seconds(86_400))
+    var options = ForwardOptions()
+    options.leaseDuration = .seconds(100_000)
+    #expect(options.leaseDuration == .seconds(86_400))
   }
 
   @Test func `numbers below their minimum count as the minimum`() {
     let options = ForwardOptions(concurrency: 0, leaseDuration: .zero, lookahead: -1)
     #expect(options.concurrency == 1 && options.leaseDuration == .seconds(1) && options.lookahead == 0)
+    var later = ForwardOptions()
+    later.concurrency = 0
+    later.leaseDuration = .zero
+    later.lookahead = -1
+    #expect(later.concurrency == 1 && later.leaseDuration == .seconds(1) && later.lookahead == 0)
   }
 }

@@ -41,4 +41,56 @@ struct ForwardingHandlerTests {
     #expect(try await stack.forwardAll() == 0)
     #expect(try stack.ids() == ["A": "s1"])
   }
+
+  /// An action that calls an outbox.
+  private struct CallOutbox: AsyncGenericAction {
+    let outbox: Outbox
+    let stops: Bool
+
+    func execute() async throws {
+      if stops { await outbox.stop() } else { try await outbox.flush() }
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a flush in an action that a handler waits for is refused as a deadlock`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try await stack.connect.start()
+    try stack.outbox.forward(Note.entityName) { handlers in
+      handlers.insert { [weak outbox = stack.outbox, connect = stack.connect] _ in
+        guard let outbox else { return .accepted }
+        do {
+          try await connect.execute(CallOutbox(outbox: outbox, stops: false)).value
+        } catch ErrorCode.deadlock {
+          return .accepted(["id": "s1"])
+        }
+        return .rejected(ServerRefusal())
+      }
+    }
+    try stack.insertNote("A")
+    #expect(try await stack.forwardAll() == 0)
+    #expect(try stack.ids() == ["A": "s1"])
+    try await stack.connect.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action that a handler waits for can stop the outbox, and the handler's decision is saved`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try await stack.connect.start()
+    try stack.outbox.forward(Note.entityName) { handlers in
+      handlers.insert { [weak outbox = stack.outbox, connect = stack.connect] _ in
+        // The action may begin its wait first. The handler then does not wait.
+        if let outbox { _ = try? await connect.execute(CallOutbox(outbox: outbox, stops: true)).value }
+        return .accepted(["id": "s1"])
+      }
+    }
+    try stack.insertNote("A")
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(stack.options())
+    while let event = await events.next() { if case .stopped = event { break } }
+    #expect(try stack.ids() == ["A": "s1"])
+    try await stack.connect.stop()
+  }
 }

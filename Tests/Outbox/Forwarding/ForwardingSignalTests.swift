@@ -37,6 +37,25 @@ struct ForwardingSignalTests {
   }
 
   @Test(arguments: Backend.available)
+  func `an idle forwarder sends the edit whose conflict another process resolves`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.rank = 5 }
+    await stack.server.script(.answer(.conflict(["rank": Int64(9)])))
+    try other.outbox.start(other.options())
+    #expect(try await other.outbox.flush() == 1)
+    let conflict = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    await stack.server.untilCalled(3)
+    #expect(try await other.outbox.flush() == 0)
+    await other.outbox.stop()
+    #expect(await stack.server.records["s1"]?.values["rank"] == .int(5))
+    #expect(try await stack.outbox.conflictCount() == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `another forwarder sends the edits released by a paused forwarder at once`(
     _ backend: Backend
   ) async throws {

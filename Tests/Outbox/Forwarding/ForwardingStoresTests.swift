@@ -1,3 +1,4 @@
+import CoherenceActions
 import CoherenceCore
 import CoherenceInMemory
 import CoherenceStrategies
@@ -127,5 +128,71 @@ struct ForwardingStoresTests {
       }
     }
     #expect(states == [[.sending], [.pending]])
+  }
+
+  /// Reads events until an edit is accepted. Ends each delay that begins after a failure of a store.
+  ///
+  /// - Returns: Whether a failure was reported before, and the edit was accepted before the failures ended the read.
+  private func untilAccepted(
+    _ events: AsyncStream<OutboxEvent>, _ clock: ManualClock, afterFailure: () -> Void = {}
+  ) async -> (hasFailed: Bool, isAccepted: Bool) {
+    var failures = 0
+    for await event in events {
+      switch event {
+      case .accepted: return (failures > 0, true)
+      case .failed:
+        failures += 1
+        guard failures < 100 else { return (true, false) }
+        afterFailure()
+        await clock.untilSleeping()
+        clock.advance(by: .seconds(600))
+      default: break
+      }
+    }
+    return (failures > 0, false)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the edits of a store are sent although an earlier store cannot be read, whose error is an event`(
+    _ backend: Backend
+  ) async throws {
+    let (stack, stores) = try jarStack(backend)
+    try insert("unread", into: stores[0], of: stack)
+    try insert("sent", into: stores[1], of: stack)
+    stores[0].close()
+    try stack.outbox.forward("Jar") { handlers in handlers.insert { _ in .accepted } }
+    let (events, clock) = (stack.outbox.events, ManualClock())
+    try stack.outbox.start(ForwardOptions(clock: clock))
+    let result = await untilAccepted(events, clock)
+    #expect(result.hasFailed && result.isAccepted)
+    await stack.outbox.stop()
+    #expect(stack.outbox.statistics.accepted == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a result that its store refuses to save keeps no result and no edit of another store back`(
+    _ backend: Backend
+  ) async throws {
+    let (stack, stores) = try jarStack(backend)
+    try insert("a", into: stores[0], of: stack)
+    try insert("b", into: stores[1], of: stack)
+    let (gate, opening) = AsyncStream<Void>.makeStream()
+    try stack.outbox.forward("Jar") { handlers in
+      handlers.insert { request in
+        if request.keys["code"] == .string("a") { stores[0].close() }
+        if request.keys["code"] == .string("b") { for await _ in gate {} }
+        return .accepted
+      }
+    }
+    let (events, clock) = (stack.outbox.events, ManualClock())
+    try stack.outbox.start(ForwardOptions(clock: clock))
+    let result = await untilAccepted(events, clock) { opening.finish() }
+    #expect(result.hasFailed && result.isAccepted)
+    let others = stack.outbox.events
+    try insert("c", into: stores[1], of: stack)
+    let other = await untilAccepted(others, clock)
+    #expect(other.isAccepted)
+    await stack.outbox.stop(.cancel)
+    #expect(stack.outbox.statistics.accepted == 2)
   }
 }

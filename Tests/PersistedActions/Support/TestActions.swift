@@ -1,12 +1,14 @@
+import CoherenceActions
 import CoherenceCore
 import CoherencePersistedActions
+import CoherenceStrategies
 import Foundation
 import Synchronization
 
 enum TestActions {
   static let all: [any PersistedAction.Type] = [
     Mark.self, Hold.self, Patience.self, Fail.self, Leave.self, WriteNote.self, HoldAndCommit.self, Walk.self,
-    Answer.self, StopWorker.self,
+    Answer.self, StopWorker.self, AwaitStop.self,
   ]
 }
 
@@ -44,6 +46,25 @@ struct StopWorker: PersistedAction {
   func run(in context: PersistedActionContext) async throws {
     let worker = Self.workers.withLock { $0[board] }
     await worker?.stop(handsBack ? .handBack : .drain, within: .seconds(60))
+    Board.named(board).mark("stopped")
+  }
+}
+
+/// Waits for an action of a Connect that stops the worker, and leaves a mark afterwards.
+struct AwaitStop: PersistedAction {
+  struct Stop: AsyncGenericAction {
+    let worker: PersistedActionWorker
+    func execute() async throws { await worker.stop() }
+  }
+
+  /// The actions to submit, with their Connects, by the names of the boards.
+  static let stops = Mutex<[String: (connect: GenericConnect<ContextStrategy.Mixed>, action: Stop)]>([:])
+
+  let board: String
+
+  func run(in context: PersistedActionContext) async throws {
+    // The action may begin its wait first. The attempt then does not wait.
+    if let stop = Self.stops.withLock({ $0[board] }) { _ = try? await stop.connect.execute(stop.action).value }
     Board.named(board).mark("stopped")
   }
 }

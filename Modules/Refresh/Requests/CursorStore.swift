@@ -1,0 +1,77 @@
+import CoherenceActions
+import CoherenceCore
+import Foundation
+import Synchronization
+
+/// Saves pages together with their cursors, for one attempt of a refresh.
+struct CursorStore: Sendable {
+  /// The maximum number of saves of a page when other writers change its records first.
+  private static let saveLimit = 4
+
+  let table: StatusTable
+  let name: StatusName
+  /// The identifier of the attempt, under which it has the lease.
+  let owner: UUID
+  private let hold = CursorHold()
+
+  /// - Parameter owner: The identifier of the attempt.
+  init(table: StatusTable, name: StatusName, owner: UUID) {
+    self.table = table
+    self.name = name
+    self.owner = owner
+  }
+
+  /// Merges successive pages and saves them with the cursor of the last page, in one transaction. Repeats both when
+  /// another writer has changed a record first.
+  ///
+  /// - Parameter waits: Whether the caller merges the pages again together with later pages, so that one save decides
+  ///   about unique values.
+  func merge(
+    _ pages: [DeltaPage], for entity: EntityDescription, in context: ActionContext,
+    _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions, waits: Bool = false
+  ) async throws -> MergeResult {
+    var options = options
+    options.saves = true
+    var saveCount = 1
+    while true {
+      do {
+        return try await context.perform { [options] in
+          try save(pages, for: entity, in: context, limits, options)
+        }
+      } catch let error as CoherenceError where error.isRetriedAtOnce(after: saveCount, of: Self.saveLimit) {
+        if waits, error.code == .uniquenessViolated { throw error }
+        saveCount += 1
+      }
+    }
+  }
+
+  private func save(
+    _ pages: [DeltaPage], for entity: EntityDescription, in context: ActionContext,
+    _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions
+  ) throws -> MergeResult {
+    let cursor = hold.isHeld ? nil : pages.last { $0.cursor != nil }?.cursor
+    do {
+      // The cursor is set after the plan, so that the merge begins in a context without changes: its merge policy
+      // would else turn a new record into a stored one with the same unique value, which a later page gives up.
+      let result = try context.merge(
+        pages, for: entity, subsetFilter: limits.subsetFilter, condition: limits.condition, options: options
+      ) { planned in
+        if let cursor, planned.postponed == 0 { try table.setCursor(cursor, of: name, owner, in: context) }
+      }
+      if result.postponed > 0 { hold.begin() }
+      return result
+    } catch {
+      context.rollback()
+      throw error
+    }
+  }
+}
+
+/// Whether an attempt stores no further cursors, because a merged page has records that wait for the end of a pending
+/// edit. The next attempt begins with the stored cursor and gets these records again.
+private final class CursorHold: Sendable {
+  private let held = Atomic<Bool>(false)
+
+  var isHeld: Bool { held.load(ordering: .acquiring) }
+  func begin() { held.store(true, ordering: .releasing) }
+}

@@ -1,0 +1,261 @@
+import CoherenceActions
+import CoherenceCore
+import CoherenceRefresh
+import CoherenceStrategies
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Pages of changes that depend on later pages, on other entities and on pending edits.
+@Suite("The dependencies of pages of changes", .timeLimit(.minutes(15)))
+struct PageDependencyTests {
+  /// A source of one pending deletion.
+  private final class PendingDeletion: PendingEdits {
+    private let edit = Mutex<PendingEdit?>(nil)
+
+    func set(_ edit: PendingEdit?) { self.edit.withLock { $0 = edit } }
+
+    func covers(_ entity: EntityDescription) -> Bool { entity.name == "Album" }
+
+    func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) -> [PendingEdit] {
+      edit.withLock { edit in edit.map { query.entity.name == "Album" ? [$0] : [] } ?? [] }
+    }
+
+    func carryOut(_ decisions: [PendingDecision], in context: ManagedObjectContext) {}
+  }
+
+  /// A program with tracks of albums, whose codes are unique.
+  private struct Library {
+    let directory = TemporaryDirectory()
+    let connect: TestConnect
+    let refresher: Refresher
+    let errors = AsyncStream<any Error>.makeStream()
+
+    init(_ backend: Backend, isAlbumOptional: Bool = true) throws {
+      let model = try ManagedObjectModel {
+        Entity("Album", userInfo: ["uniquenessAttributes": "id"]) {
+          Attribute("id", .int64)
+          Relationship("tracks", toMany: "Track", inverse: "album", deleteRule: .cascade)
+        }
+        Entity("Track", uniqueness: [["code"]], userInfo: ["uniquenessAttributes": "id"]) {
+          Attribute("id", .int64)
+          Attribute("code", .string, optional: true)
+          Relationship("album", toOne: "Album", inverse: "tracks", optional: isAlbumOptional)
+          Relationship("next", toOne: "Track", inverse: "previous")
+          Relationship("previous", toMany: "Track", inverse: "next")
+        }
+      }
+      connect = TestConnect(
+        name: "Library", managedObjectModel: try model.addingRefreshStatus(), storeLocation: directory.url,
+        asyncErrorBlock: { [continuation = errors.continuation] in continuation.yield($0) })
+      try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+      try connect.start()
+      refresher = try Refresher(connect)
+    }
+
+    /// Registers the pages of tracks by the cursors after which they come.
+    func register(_ pages: [String?: DeltaPage]) throws {
+      try refresher.register(changesOf: ManagedObject.self, entityName: "Track") { request in
+        pages[request.cursor] ?? DeltaPage()
+      }
+    }
+
+    @discardableResult
+    func refresh() async throws -> RefreshStatus {
+      try await refresher.refresh(ManagedObject.self, entityName: "Track")
+    }
+
+    func merge(_ records: [MergeRecord], into name: String) throws {
+      try connect.newActionContext().merge(records: records, for: connect.managedObjectModel.entity(named: name))
+    }
+
+    /// The codes of the tracks by their keys.
+    func codes() throws -> [Int64: String?] {
+      try values { try $0.value(for: "code", as: String?.self) }
+    }
+
+    /// The keys of the related records, by the keys of the tracks.
+    func targets(_ relationship: String) throws -> [Int64: Int64?] {
+      try values { try $0.object(for: relationship)?.value(for: "id", as: Int64.self) }
+    }
+
+    /// Deletes the only album, and returns its identifier.
+    func deleteAlbum() throws -> ManagedObjectID {
+      let context = connect.newBackgroundContext()
+      return try context.performAndWait {
+        let album = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Album")).first)
+        context.delete(album)
+        try context.save()
+        return album.objectID
+      }
+    }
+
+    private func values<T>(_ value: (ManagedObject) throws -> T?) throws -> [Int64: T?] {
+      let context = connect.newBackgroundContext()
+      return try context.performAndWait {
+        Dictionary(
+          uniqueKeysWithValues: try context.fetch(FetchRequest<ManagedObject>(entityName: "Track")).map {
+            (try $0.value(for: "id", as: Int64.self), try value($0))
+          })
+      }
+    }
+
+    func end() async throws {
+      await refresher.stop()
+      try await connect.stop()
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a unique value moves to a new record of an earlier page, and links stay with their record`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    try library.merge([1: "x", 3: "z"].map { MergeRecord(["id": $0, "code": $1]) }, into: "Track")
+    try library.merge([MergeRecord(["id": 3, "next": 1])], into: "Track")
+    try library.register([
+      nil: DeltaPage(records: [MergeRecord(["id": 2, "code": "x"])], cursor: "a", hasMore: true),
+      "a": DeltaPage(records: [MergeRecord(["id": 4, "code": "v"])], cursor: "b", hasMore: true),
+      "b": DeltaPage(records: [MergeRecord(["id": 1, "code": "y"])], cursor: "c"),
+    ])
+    #expect(try await library.refresh().cursor == "c")
+    #expect(try library.codes() == [1: "y", 2: "x", 3: "z", 4: "v"])
+    #expect(try library.targets("next") == [1: nil, 2: nil, 3: 1, 4: nil])
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a unique value that no page gives up fails the attempt, and the stored record stays`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    try library.merge([MergeRecord(["id": 1, "code": "x"])], into: "Track")
+    try library.register([nil: DeltaPage(records: [MergeRecord(["id": 2, "code": "x"])], cursor: "a")])
+    await #expect { try await library.refresh() } throws: { ErrorCode.uniquenessViolated ~= $0 }
+    #expect(try library.codes() == [1: "x"])
+    #expect(try await library.refresher.status(of: ManagedObject.self, entityName: "Track")?.cursor == nil)
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a later page deletes the record whose unique value an earlier page takes`(backend: Backend) async throws {
+    let library = try Library(backend)
+    try library.merge([MergeRecord(["id": 1, "code": "x"])], into: "Track")
+    try library.register([
+      nil: DeltaPage(
+        records: [MergeRecord(["id": 2, "code": "x"]), MergeRecord(["id": 5, "code": "w"])], cursor: "a", hasMore: true),
+      "a": DeltaPage(tombstones: [1, 5], cursor: "b"),
+    ])
+    #expect(try await library.refresh().cursor == "b")
+    #expect(try library.codes() == [2: "x"])
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page with a link to a record that the server never sends is merged by the fourth attempt`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    try library.register([
+      nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7]), MergeRecord(["id": 2])], cursor: "a")
+    ])
+    for _ in 0..<3 {
+      await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+      #expect(try library.codes() == [:])
+    }
+    #expect(try await library.refresh().cursor == "a")
+    #expect(try library.targets("album") == [1: nil, 2: nil])
+    var errors = library.errors.stream.makeAsyncIterator()
+    let report = await errors.next()
+    #expect(report.map { ErrorCode.objectNotFound ~= $0 && "\($0)".contains("1 link(s)") } == true)
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page with a link to a missing record keeps the link if the record arrives in time`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    try library.register([nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])], cursor: "a")])
+    await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+    try library.merge([MergeRecord(["id": 7])], into: "Album")
+    try await library.refresh()
+    #expect(try library.targets("album") == [1: 7])
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available, [true, false])
+  func `a new record of a locally deleted parent arrives when the deletion has ended without effect`(
+    backend: Backend, isAlbumOptional: Bool
+  ) async throws {
+    let library = try Library(backend, isAlbumOptional: isAlbumOptional)
+    let edits = PendingDeletion()
+    library.connect.pendingEdits = edits
+    try library.merge([MergeRecord(["id": 7])], into: "Album")
+    edits.set(PendingEdit(of: try library.deleteAlbum(), .delete, base: ["id": .int(7)]))
+    try library.register([
+      nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])], cursor: "a", hasMore: true),
+      "a": DeltaPage(cursor: "b"),
+      "b": DeltaPage(cursor: "b"),
+    ])
+    let targets: [Int64: Int64?] = isAlbumOptional ? [1: nil] : [:]
+    for _ in 0..<2 {
+      #expect(try await library.refresh().cursor == nil)
+      #expect(try library.targets("album") == targets)
+    }
+    // The server has refused the deletion, and the user has restored the album.
+    edits.set(nil)
+    try library.merge([MergeRecord(["id": 7])], into: "Album")
+    #expect(try await library.refresh().cursor == "b")
+    #expect(try library.targets("album") == [1: 7])
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a missing record is left out by the fourth attempt also while a pending deletion holds the cursor back`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    let edits = PendingDeletion()
+    library.connect.pendingEdits = edits
+    try library.merge([MergeRecord(["id": 7])], into: "Album")
+    edits.set(PendingEdit(of: try library.deleteAlbum(), .delete, base: ["id": .int(7)]))
+    try library.register([
+      nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])], cursor: "a", hasMore: true),
+      "a": DeltaPage(records: [MergeRecord(["id": 2, "album": 9])], cursor: "b"),
+    ])
+    for _ in 0..<3 {
+      await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+      #expect(try library.targets("album") == [1: nil])
+    }
+    for _ in 0..<2 {
+      #expect(try await library.refresh().cursor == nil)
+      #expect(try library.targets("album") == [1: nil, 2: nil])
+    }
+    try await library.end()
+  }
+
+  @Test func `an attempt that succeeds ends the count of refused pages, and reports no link`() async throws {
+    let library = try Library(.inMemory)
+    try library.register([nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])])])
+    await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+    try library.merge([MergeRecord(["id": 7])], into: "Album")
+    try await library.refresh()
+    #expect(try library.targets("album") == [1: 7])
+    let context = library.connect.newBackgroundContext()
+    try context.performAndWait {
+      for album in try context.fetch(FetchRequest<ManagedObject>(entityName: "Album")) { context.delete(album) }
+      try context.save()
+    }
+    for _ in 0..<3 {
+      await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+    }
+    try await library.refresh()
+    #expect(try library.targets("album") == [1: nil])
+    var errors = library.errors.stream.makeAsyncIterator()
+    let report = await errors.next()
+    #expect(report.map { "\($0)".contains("1 link(s)") } == true)
+    try await library.end()
+  }
+}
