@@ -55,6 +55,7 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
     configuration.redirectConfiguration = .disallow
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.decompression = .enabled(limit: maximumBodySize == .max ? .none : .size(maximumBodySize))
+    configuration.refuseStatusesBelow100()
     connections = Connections(AsyncHTTPClient.HTTPClient(configuration: configuration))
     queue = TransferQueue(limit: configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit)
     self.maximumBodySize = maximumBodySize

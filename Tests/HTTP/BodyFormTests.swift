@@ -98,6 +98,16 @@ struct BodyFormTests {
   }
 
   @Test(arguments: ClientKind.allCases)
+  func `a reply without content is complete, even if its header fields announce a length`(kind: ClientKind) async throws
+  {
+    let server = try makeServer("Content-Length: 5000000\r\n", Data(), status: "204 No Content")
+    for client in [kind.makeClient(maximumBodySize: 1000), kind.makeClient()] {
+      let reply = try await client.send(.get(server.url))
+      #expect(reply.status == .noContent && reply.body.isEmpty)
+    }
+  }
+
+  @Test(arguments: ClientKind.allCases)
   func `repeated header fields of a reply are all kept`(kind: ClientKind) async throws {
     let name = try #require(HTTPField.Name("X-Part"))
     let server = try makeServer("X-Part: one\r\nx-part: two\r\nContent-Length: 0\r\n", Data())

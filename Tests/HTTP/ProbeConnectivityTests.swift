@@ -123,4 +123,27 @@ struct ProbeConnectivityTests {
     #expect(await first.value)
     #expect(connectivity.isOnline)
   }
+
+  @Test func `the release of a connectivity ends its requests`() async {
+    let clock = EndlessClock()
+    var connectivity: ProbeConnectivity? = ProbeConnectivity(request, client: client(failing: [0]), clock: clock)
+    await clock.begun.wait()
+    #expect(connectivity?.isOnline == false)
+    connectivity = nil
+    await clock.ended.wait()
+  }
+}
+
+/// A clock whose waits end with their cancellation only.
+private final class EndlessClock: HTTPClock {
+  let now = Date()
+  let (begun, ended) = (Gate(), Gate())
+
+  func wait(for duration: Duration) async throws {
+    begun.open()
+    let canceled = Gate()
+    await canceled.wait()
+    ended.open()
+    throw CancellationError()
+  }
 }

@@ -148,4 +148,19 @@ struct RedirectPolicyTests {
     let reply = try await base.redirecting().send(authorized())
     #expect(reply.status.code == status && base.requests.count == 1)
   }
+
+  @Test func `the header fields about content, caches, ranges and the client follow a redirect to another origin`()
+    async throws
+  {
+    let base = redirected(to: "https://elsewhere.example/")
+    let portable: [HTTPField.Name] = [
+      .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .connection, .contentEncoding, .contentLanguage,
+      .contentType, .ifMatch, .ifModifiedSince, .ifNoneMatch, .ifRange, .ifUnmodifiedSince, .range, .userAgent,
+    ]
+    var request = HTTPRequest.get("https://example.org/a")
+    for name in portable + [.authorization, .cookie, .referer, .origin] { request.headerFields[name] = "1" }
+    _ = try await base.redirecting().send(request)
+    let last = try #require(base.requests.last)
+    #expect(Set(last.headerFields.map(\.name)) == Set(portable))
+  }
 }

@@ -86,7 +86,8 @@ struct ReplyCutTests {
   }
 
   @Test(arguments: [
-    "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 OK\r\n\r\n", "HTTP/1.1 99999 No\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
+    "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 OK\r\n\r\n", "HTTP/1.1 99999 No\r\n\r\n",
+    "HTTP/1.1 099 No\r\nContent-Length: 0\r\n\r\n", "\u{0}\u{1}\u{2}\r\n\r\n",
   ])
   func `a reply in another protocol than HTTP throws an error`(text: String) async throws {
     let server = try LoopbackServer { _, connection in connection.send(text) }

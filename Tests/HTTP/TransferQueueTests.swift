@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceHTTP
 import Foundation
 import HTTPTypes
+import Synchronization
 import Testing
 
 /// A server that delays its replies to `/held` until a test releases them, and a client with one connection.
@@ -39,6 +40,28 @@ private struct CrowdedService {
   /// Returns when a number of requests wait for the slot.
   func wait(for count: Int) async {
     while client.waitingCount != count { await Task.yield() }
+  }
+}
+
+/// A clock whose wall-clock time is an hour later at each reading.
+private final class JumpingClock: HTTPClock {
+  private let steps = SteppedClock()
+  private let state = Mutex<(readings: Int, waits: [Duration])>((0, []))
+  let monotonicTime = Duration.zero
+
+  var now: Date {
+    let readings = state.withLock { state in
+      state.readings += 1
+      return state.readings
+    }
+    return Date(timeIntervalSince1970: Double(readings) * 3_600)
+  }
+  /// The durations of all waits.
+  var waits: [Duration] { state.withLock { $0.waits } }
+
+  func wait(for duration: Duration) async throws {
+    state.withLock { $0.waits.append(duration) }
+    try await steps.wait(for: duration)
   }
 }
 
@@ -108,6 +131,19 @@ struct TransferQueueTests {
     clock.tick()
     gate.open()
     #expect(try await reply.value.status == .ok)
+  }
+
+  @Test func `a forward jump of the wall clock does not shorten the time limit of a request`() async throws {
+    let clock = JumpingClock()
+    let client = StubClient { _, request in
+      while clock.waits.isEmpty { await Task.yield() }
+      await TimeLimitedClient.withoutCounting {}
+      while clock.waits.count < 2 { await Task.yield() }
+      return .make(to: request)
+    }
+    let reply = try await client.limited(to: .seconds(30), clock: clock).send(.get("https://example.org/"))
+    #expect(reply.status == .ok)
+    #expect(clock.waits == [.seconds(30), .seconds(30)])
   }
 
   @Test(arguments: ClientKind.allCases)

@@ -30,7 +30,77 @@ struct CompleteRemovalTests {
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.items), .init(\.pinned)] }
   }
 
+  /// As a feed, for the optimistic removals.
+  private struct Queue: Aggregate, Equatable {
+    static let readCount = Mutex(0)
+
+    let id: Int
+    var items: [Item]
+
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      Self.readCount.withLock { $0 += 1 }
+      return [.init(\.items)]
+    }
+  }
+
+  /// A list that counts how often a list is made of elements.
+  private struct Roll: RangeReplaceableCollection, Sendable {
+    static let madeCount = Mutex(0)
+
+    private var leaves: [Leaf] = []
+
+    init() {}
+
+    init<S: Sequence>(_ elements: S) where S.Element == Leaf {
+      leaves = Array(elements)
+      Self.madeCount.withLock { $0 += 1 }
+    }
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { leaves.count }
+    subscript(index: Int) -> Leaf { leaves[index] }
+    func index(after index: Int) -> Int { index + 1 }
+
+    mutating func replaceSubrange<C: Collection>(_ range: Range<Int>, with elements: C) where C.Element == Leaf {
+      leaves.replaceSubrange(range, with: elements)
+    }
+  }
+
   private let store = makeStore()
+
+  /// Removes all items of a queue optimistically, one by one, and returns the number of reads of the queue's key paths.
+  private func readCount(forOptimisticRemovalOf count: Int) -> Int {
+    let items = (0..<count).map { Item(id: $0) }
+    let queue = store.store(entity: Queue(id: count, items: items))
+    let before = Queue.readCount.withLock { $0 }
+    let change = store.optimistically { draft in
+      for item in items { draft.remove(Item.self, id: item.id) }
+    }
+    let after = Queue.readCount.withLock { $0 }
+    #expect(queue.current.items.isEmpty)
+    change.rollback()
+    #expect(queue.current.items == items)
+    return after - before
+  }
+
+  @Test func `the number of walks for an optimistic removal does not grow with the number of earlier removals`() {
+    let few = readCount(forOptimisticRemovalOf: 10)
+    let many = readCount(forOptimisticRemovalOf: 200)
+    #expect(many <= 20 * few, "\(few) \(many)")
+  }
+
+  @Test func `a read of an alias excludes all tentatively removed entities with one walk`() {
+    let key = AliasKey<Roll>("roll")
+    _ = store.store(entities: Roll((0..<100).map { Leaf($0) }), named: key)
+    let change = store.optimistically { draft in
+      for id in 0..<50 { draft.remove(Leaf.self, id: id) }
+    }
+    let before = Roll.madeCount.withLock { $0 }
+    #expect(store.value(named: key)?.map(\.id) == Array(50..<100))
+    let after = Roll.madeCount.withLock { $0 }
+    #expect(after - before <= 2, "A rebuild and a walk make a list each.")
+    withExtendedLifetime(change) {}
+  }
 
   /// Removes all items of a feed, and returns the number of reads of the feed's key paths.
   private func readCount(forRemovalOf count: Int) -> Int {

@@ -112,6 +112,24 @@ struct LifetimeTests {
     #expect(store.count(of: Leaf.self) == 0)
   }
 
+  @Test func `an expired entity rejects no value in a transaction or inside of an aggregate`() {
+    store.setPolicy(for: Leaf.self) {
+      $0.lifetime = .timeToLive(.seconds(10))
+      $0.merge = { Leaf($0.id, "\($0.text ?? "")\($1.text ?? "")") }
+    }
+    _ = store.store(entity: Leaf(1, "expired"), modifiedAt: 5)
+    clock.advance(by: .seconds(10))
+    let held = store.transaction { store in
+      #expect(store.find(Leaf.self, id: 1) == nil)
+      return store.store(entity: Leaf(1, "new"), modifiedAt: 3)
+    }
+    #expect(held.current == Leaf(1, "new") && isThere(1))
+    _ = store.store(entity: Leaf(2, "expired"), modifiedAt: 5)
+    clock.advance(by: .seconds(10))
+    let aggregate = store.store(entity: Inner(leaf: Leaf(2, "new")), modifiedAt: 3)
+    #expect(aggregate.current.leaf == Leaf(2, "new") && isThere(2))
+  }
+
   @Test func `costs may be of any size and their closure may use the store`() {
     let store = store
     for id in 1...100 { _ = store.store(entity: Leaf(id, "a"), named: AliasKey("\(id)")) }
@@ -242,6 +260,22 @@ struct LifetimeTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `an alias is restored under the name of the archive, and a missing name restores nothing`() throws {
+    _ = store.store(entities: [Leaf(1, "a")], named: .all)
+    _ = store.store(entity: Leaf(2, "b"), named: .chosen)
+    var archive = EntityArchive()
+    try archive.add(alias: .all, as: "leaves", from: store)
+    try archive.add(alias: .chosen, as: "leaf", from: store)
+    let next = makeStore()
+    try archive.restore(alias: .all, to: next)
+    try archive.restore(alias: .chosen, to: next)
+    #expect(try archive.restore(Leaf.self, as: "leaves", to: next).value.isEmpty)
+    #expect(next.value(named: .all) == nil && next.value(named: .chosen) == nil)
+    try archive.restore(alias: .all, as: "leaves", to: next)
+    try archive.restore(alias: .chosen, as: "leaf", to: next)
+    #expect(next.value(named: .all) == [Leaf(1, "a")] && next.value(named: .chosen) == Leaf(2, "b"))
+  }
+
   @Test func `an alias without a stamp is restored with the values that the store has by then`() throws {
     let held = store.store(entities: [Leaf(1, "archived"), Leaf(2, "archived")], modifiedAt: 5)
     _ = store.store(entities: held.value, named: .all)
@@ -257,6 +291,32 @@ struct LifetimeTests {
     #expect(next.find(named: .all).value == [Leaf(1, "newer"), Leaf(2, "archived")])
     #expect(next.find(named: .chosen).value == Leaf(1, "newer"))
     withExtendedLifetime(newer) {}
+  }
+
+  @Test func `an alias is restored with the stamps of its entities`() throws {
+    _ = store.store(entity: Leaf(1, "old"), named: .chosen, modifiedAt: 1)
+    store.update(Leaf.self, id: 1, modifiedAt: 5) { $0.text = "archived" }
+    _ = store.store(entities: [Leaf(2), Leaf(3)], named: .all, modifiedAt: 1)
+    store.append(entities: [Leaf(4)], named: .all, modifiedAt: 5)
+    store.update(named: .all, modifiedAt: 9) { $0.reverse() }
+    store.invalidate(Leaf.self, id: 4)
+    var archive = EntityArchive()
+    try archive.add(alias: .chosen, from: store)
+    try archive.add(alias: .all, from: store)
+    let data = try JSONEncoder().encode(archive)
+
+    let next = makeStore()
+    let newer = next.store(entity: Leaf(2, "newer"), modifiedAt: 2)
+    let read = try JSONDecoder().decode(EntityArchive.self, from: data)
+    try read.restore(alias: .chosen, to: next)
+    try read.restore(alias: .all, to: next)
+    #expect(next.find(named: .all).value == [Leaf(4), Leaf(3), newer.value])
+    #expect(next.isStale(Leaf.self, id: 4) && !next.isStale(Leaf.self, id: 3))
+    _ = next.store(entities: [Leaf(1, "late"), Leaf(4, "late")], modifiedAt: 3)
+    #expect(next.find(named: .chosen).value == Leaf(1, "archived"))
+    #expect(next.find(named: .all).value == [Leaf(4), Leaf(3), newer.value])
+    _ = next.store(entities: [Leaf(3)], named: .all, modifiedAt: 9)
+    #expect(next.find(named: .all).value?.count == 3, "The alias has its own stamp.")
   }
 
   @Test func `a restored entity is as stale as the invalidated entity in the archive`() throws {

@@ -77,16 +77,13 @@ struct ListModel {
     let known = confirmed
     let new = ids.reduce(into: [Int]()) { if known?.contains($1) != true, !$0.contains($1) { $0.append($1) } }
     guard known == nil || !new.isEmpty else { return }
-    let last = patches.lastIndex { patch in
-      if case .stand = patch.edit { return patch.isConfirmed }
-      if case .nothing = patch.edit { return patch.isConfirmed }
-      return false
-    }
-    guard let last else { return base = (base ?? []) + new }
-    if case .stand(let ids) = patches[last].edit {
-      patches[last].edit = .stand(ids + new)
-    } else {
-      patches[last].edit = .stand(new)
+    guard let last = patches.lastIndex(where: \.isConfirmed) else { return base = (base ?? []) + new }
+    switch patches[last].edit {
+    case .stand(let ids): patches[last].edit = .stand(ids + new)
+    case .insert(let ids, .last): patches[last].edit = .insert(ids + new, .last)
+    default:
+      let page = Patch(change: patches[last].change, edit: .insert(new, .last), isConfirmed: true)
+      patches.insert(page, at: last + 1)
     }
   }
 

@@ -27,6 +27,77 @@ struct NestedPlaceTests {
     for id in 1...4 { store.update(Item.self, id: id) { $0.key = "new" } }
     #expect(empty.current == Cabinet(id: 2) && full.current == Cabinet(id: 1, key: "new"))
   }
+
+  @Test func `members of a set that become equal for a while stay, and entities after the set keep their places`() {
+    let labels: Set<Label> = [Label(id: 1, name: "a"), Label(id: 2, name: "b")]
+    let held = store.store(entity: Shelf(id: 1, labels: labels, owner: Leaf(3)))
+    store.update(Label.self, id: 1) { $0.name = "b" }
+    #expect(held.current.labels.count == 2)
+    store.update(Leaf.self, id: 3) { $0.text = "new" }
+    #expect(held.current.owner.text == "new")
+    store.update(Label.self, id: 2) { $0.name = "c" }
+    #expect(Set(held.current.labels.map(\.name)) == ["b", "c"])
+    #expect(held.current.owner.text == "new")
+  }
+
+  @Test func `a wrapper that requires a removed entity twice leaves the entities after it in the aggregate`() {
+    let value = Book(id: 1, credit: Credit(author: Leaf(1), editor: Leaf(1)), owner: Leaf(2))
+    let held = store.store(entity: value)
+    store.remove(Leaf.self, id: 1)
+    #expect(store.find(Book.self, id: 1)?.value == Book(id: 1, owner: Leaf(2)) && held.current.credit == nil)
+  }
+
+  @Test func `all wrappers of a list that require a removed entity are removed`() {
+    let (first, second) = (Credit(author: Leaf(1), editor: Leaf(2)), Credit(author: Leaf(3), editor: Leaf(1)))
+    let third = Credit(author: Leaf(3), editor: Leaf(2))
+    let held = store.store(entity: Book(id: 1, credits: [first, second, third], owner: Leaf(2)))
+    store.remove(Leaf.self, id: 1)
+    #expect(held.current == Book(id: 1, credits: [third], owner: Leaf(2)))
+    store.update(Leaf.self, id: 2) { $0.text = "new" }
+    #expect(held.current.credits.map(\.editor.text) == ["new"] && held.current.owner.text == "new")
+  }
+}
+
+/// A wrapper that requires two entities.
+private struct Credit: EntityWrapper, Equatable, Sendable {
+  var author: Leaf
+  var editor: Leaf
+
+  func wrappedEntitiesKeyPaths<Root>(
+    relativeTo parent: WritableKeyPath<Root, Self>
+  ) -> [PartialIdentifiableKeyPath<Root>] {
+    [.init(parent.appending(\.author)), .init(parent.appending(\.editor))]
+  }
+}
+
+/// An entity that equals every entity with its name.
+private struct Label: Identifiable, Hashable, Sendable {
+  let id: Int
+  var name: String
+
+  static func == (left: Label, right: Label) -> Bool { left.name == right.name }
+  func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// An aggregate with an entity after a set.
+private struct Shelf: Aggregate, Equatable {
+  let id: Int
+  var labels: Set<Label>
+  var owner: Leaf
+
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.labels), .init(\.owner)] }
+}
+
+/// An aggregate with an entity after its wrappers.
+private struct Book: Aggregate, Equatable {
+  let id: Int
+  var credit: Credit?
+  var credits: [Credit] = []
+  var owner: Leaf
+
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+    [.init(wrapper: \.credit), .init(wrappers: \.credits), .init(\.owner)]
+  }
 }
 
 /// An aggregate with the items 1 to 4 in places of different kinds.

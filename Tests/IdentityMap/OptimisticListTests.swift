@@ -234,6 +234,19 @@ struct OptimisticListTests {
     #expect(ids == [5, 6])
   }
 
+  @Test func `a page is appended after the confirmed edits above an open edit`() {
+    storeList(1, 2, 3)
+    let open = inserting(-1)
+    store.optimistically { $0.removeEntry(3, named: .all) }.commit()
+    #expect(store.append(entities: [Leaf(3), Leaf(4)], named: .all) == 2)
+    #expect(ids == [-1, 1, 2, 3, 4])
+    store.optimistically { $0.append(entities: [Leaf(5)], named: .all) }.commit()
+    #expect(store.append(entities: [Leaf(6)], named: .all) == 1)
+    #expect(ids == [-1, 1, 2, 3, 4, 5, 6])
+    open.rollback()
+    #expect(ids == [1, 2, 3, 4, 5, 6])
+  }
+
   @Test func `a transaction that throws rolls back edits, commits and rollbacks`() {
     storeList(1)
     let change = inserting(-1)

@@ -192,6 +192,48 @@ struct OptimisticRemovalTests {
     #expect(shelf.current == before && store.find(Item.self, id: 6) == nil)
   }
 
+  // MARK: Entities stored again
+
+  @Test(arguments: [false, true])
+  func `an entity that one change removes and stores again keeps the new value after a commit`(isConfirmed: Bool) {
+    let held = store.store(entity: Leaf(1, "old"), named: .chosen)
+    let change = store.optimistically { draft in
+      draft.remove(Leaf.self, id: 1)
+      draft.store(Leaf(1, "new"))
+    }
+    #expect(held.current.text == "new")
+    if isConfirmed { change.commit() } else { change.rollback() }
+    let expected = Leaf(1, isConfirmed ? "new" : "old")
+    #expect(store.find(Leaf.self, id: 1)?.value == expected && store.find(named: .chosen).value == expected)
+  }
+
+  @Test(arguments: [false, true])
+  func `an entity that a later change stores again outlasts the commit of its removal`(isConfirmed: Bool) {
+    let held = store.store(entity: Leaf(1, "old"), modifiedAt: 5)
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    let storing = store.optimistically { $0.store(Leaf(1, "new")) }
+    removal.commit()
+    #expect(held.current == Leaf(1, "new") && store.find(Leaf.self, id: 1) != nil)
+    if isConfirmed { storing.commit() } else { storing.rollback() }
+    #expect(store.find(Leaf.self, id: 1)?.value == (isConfirmed ? Leaf(1, "new") : nil))
+    let newest = store.store(entity: Leaf(1, "newest"), modifiedAt: 4)
+    #expect(
+      newest.current.text == "newest" && held.current.text == "newest", "The former stamp is that of the removed one.")
+  }
+
+  @Test func `an aggregate stored again without a removed entity that it required stays after the commit`() {
+    let held = store.store(entity: root)
+    let other = Root(id: 1, leaf: Leaf(9))
+    let change = store.optimistically { draft in
+      draft.remove(Leaf.self, id: 2)
+      draft.store(other)
+    }
+    #expect(held.current == other)
+    change.commit()
+    #expect(store.find(Root.self, id: 1)?.value == other && store.find(Leaf.self, id: 2) == nil)
+    withExtendedLifetime(held) {}
+  }
+
   // MARK: Several
 
   @Test func `tentative removals of several entities are rolled back one by one`() {

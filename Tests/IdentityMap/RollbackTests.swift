@@ -91,6 +91,15 @@ struct RollbackTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `an alias rejects an equal stamp after the rollback of a store with a later one`() {
+    _ = store.store(entities: [Leaf(1)], named: .all, modifiedAt: 5)
+    store.transaction { store in
+      undone { _ = $0.store(entities: [Leaf(2)], named: .all, modifiedAt: 6) }
+      _ = store.store(entities: [Leaf(3)], named: .all, modifiedAt: 5)
+    }
+    #expect(store.find(named: .all).value == [Leaf(1)])
+  }
+
   @Test func `a leaf updated and invalidated in a transaction that throws is restored`() {
     let held = store.store(entity: Leaf(1))
     undone { store in

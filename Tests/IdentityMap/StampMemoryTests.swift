@@ -55,6 +55,40 @@ struct StampMemoryTests {
     #expect(held.current.text == "old" && store.find(Leaf.self, id: 1) != nil)
   }
 
+  /// Whether the store rejects a value with a stamp. Nothing retains the value afterwards.
+  private func rejects(_ stamp: Stamp) -> Bool {
+    let held = store.store(entity: Leaf(1, "late"), modifiedAt: stamp)
+    return withExtendedLifetime(held) { store.find(Leaf.self, id: 1) == nil }
+  }
+
+  @Test(arguments: [false, true])
+  func `the time of a stamp begins again with the next end of its entity`(isRemoved: Bool) {
+    func storeAgain() {
+      let held = store.store(entity: Leaf(1, "any"))
+      if isRemoved { store.remove(Leaf.self, id: 1) }
+      #expect(held.value.text == "any")
+    }
+    _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
+    clock.pass(.seconds(50))
+    storeAgain()
+    clock.pass(.seconds(59))
+    #expect(rejects(9))
+    clock.pass(.seconds(1))
+    #expect(!rejects(9), "A rejected value renews nothing.")
+  }
+
+  @Test func `a lower stamp is remembered after the time of a renewed one`() {
+    _ = store.store(entity: Leaf(1, "new"), modifiedAt: 10)
+    clock.pass(.seconds(50))
+    _ = store.store(entity: Leaf(1, "any"))
+    clock.pass(.seconds(59))
+    // The first stamp is checked now, shortly before its expiry, and a minute after it.
+    _ = store.store(entity: Leaf(2, "other"), modifiedAt: 1)
+    clock.pass(.seconds(1))
+    _ = store.store(entity: Leaf(1, "lower"), modifiedAt: 5)
+    #expect(rejects(4))
+  }
+
   @Test func `a store in a transaction that throws leaves no stamp`() {
     struct Refusal: Error {}
     try? store.transaction { store in

@@ -37,6 +37,25 @@ struct MainActorManagerTests {
     #expect(try inline { try Set(stack.makeStranger().fetchModels(entity: GroceryRecord.self)) } == [.banana, .mango])
   }
 
+  @Test(arguments: Backend.available)
+  func `an object of the main context shows the save of a thread's context`(backend: Backend) async throws {
+    let stack = try MappingStack(backend)
+    let manager = stack.manager
+    try inline { try stack.insert(GroceryRecord.self, [.mango]) }
+    let kept: [GroceryRecord] = try inline { try manager.fetchRecords() }
+    try onThread {
+      let context = manager.contextForThread()
+      try context.performAndWait {
+        try context.fetch(FetchRequest(GroceryRecord.self)).first?.points = 7
+        try context.save()
+      }
+    }
+    // The turn of the main actor, which shows one moment, ends.
+    await Task.yield()
+    #expect(try inline { try manager.count(entity: GroceryRecord.self) } == 1)
+    #expect(kept.map(\.points) == [7])
+  }
+
   @Test func `executeOnMain runs its block immediately on the main actor before any context exists`() async {
     await #expect(processExitsWith: .success) {
       await MainActor.run {

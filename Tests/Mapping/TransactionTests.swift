@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherenceMapping
+import CoherenceStrategies
 import Foundation
 import Synchronization
 import Testing
@@ -129,5 +130,35 @@ struct TransactionTests {
     let last = try FetchPredicate(format: "number > 1")
     #expect(try stack.manager.delete(entityName: "Shelf", predicate: last, saveEvery: 1) == 2)
     #expect(try stack.versions(of: "Shelf").count == 1)
+  }
+
+  private struct Later: Error {}
+
+  @Test func `a transaction with several failed saves throws the error of the first`() throws {
+    let stack = try MappingStack()
+    #expect(throws: Abandoned.self) {
+      try stack.manager.transaction { transaction in
+        let errors: [any Error] = [Abandoned(), Later()]
+        for error in errors {
+          _ = try? GroceryRecord.$onFromModel.withValue({ _ in throw error }) {
+            try transaction.save(entity: GroceryRecord.self, models: [.lime], shouldOverwrite: false)
+          }
+        }
+      }
+    }
+    #expect(try stack.products() == [])
+  }
+
+  /// The number of records in a batch, and the number of saves for five records.
+  @Test(arguments: [(2, 3), (5, 1), (9, 1), (1, 5), (0, 5), (-1, 5)])
+  func `a deletion in batches saves each batch, and a batch has one record at least`(size: Int, saves: Int) throws {
+    let stack = try MappingStack()
+    let models = (1...5).map { GroceryProduct(id: "\($0)", name: "product \($0)") }
+    try stack.manager.save(entity: GroceryRecord.self, models: models, shouldOverwrite: true)
+    let log = OperationLog()
+    stack.manager.container.persistentStoreCoordinator.observer = log
+    #expect(try stack.manager.manualDeleteAll(entity: GroceryRecord.self, saveEvery: size) == 5)
+    #expect(log.count(.save) == saves)
+    #expect(try stack.products() == [])
   }
 }

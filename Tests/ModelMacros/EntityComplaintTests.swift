@@ -217,7 +217,7 @@ import Testing
   @Test func `a convenience initialiser and the initialiser of the framework are not diagnosed`() {
     let source = """
       @Entity final class Track: ManagedObject {
-        required init(_ birth: ObjectBirth) { super.init(birth) }
+        required init(_ birth: borrowing ObjectBirth) { super.init(birth) }
         convenience init(context: ManagedObjectContext, title: String) throws { try self.init(context: context) }
       }
       """

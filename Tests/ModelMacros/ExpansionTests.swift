@@ -3,7 +3,7 @@ import Testing
 /// The text that the macros write. Spaces and line breaks do not count.
 @Suite struct ExpansionTests {
   private func expectExpansion(
-    of source: String, contains parts: [String], sourceLocation: SourceLocation = #_sourceLocation
+    of source: String, contains parts: [String], sourceLocation: Testing.SourceLocation = #_sourceLocation
   ) {
     let text = expansion(of: source)
     for part in parts {

@@ -145,7 +145,7 @@ import Testing
     #expect(corrected("var title: String!", by: "replace '!' by '?'") == "var title: String?")
   }
 
-  @Test(arguments: ["objectID", "entity", "version", "isDeleted", "Snapshot"])
+  @Test(arguments: ["objectID", "entity", "version", "isDeleted", "Snapshot", "Protocol"])
   func `a name of a member of managed objects is diagnosed`(name: String) {
     #expect(
       complaints(about: "var \(name): String") == [

@@ -58,6 +58,28 @@ struct TelemetryTests {
     #expect(line.contains("duration") && !line.contains("ada"))
   }
 
+  @Test func `a save that inserts, updates and deletes reports each of its counts`() throws {
+    let stage = try TelemetryStage()
+    let context = stage.makeContext()
+    try context.performAndWait {
+      let (ada, grace) = (try stage.insert("ada", into: context), try stage.insert("grace", into: context))
+      try context.save()
+      try ada.setValue(36, for: "age")
+      context.delete(grace)
+      for name in ["alan", "edsger", "barbara"] { _ = try stage.insert(name, into: context) }
+      try context.save()
+    }
+    let save = [("operation", "save"), ("subject", "stores")]
+    let span = stage.spans("coherence.save").last
+    let line = try #require(stage.log.all.last)
+    // The first save inserted two records.
+    for (change, number, total) in [("inserted", 3, 5), ("updated", 1, 1), ("deleted", 1, 1)] {
+      #expect(stage.total("coherence.records", save + [("change", change)]) == Int64(total))
+      #expect(Self.text("coherence.records.\(change)", of: span) == "\(number)")
+      #expect(line.contains(change), "\(line)")
+    }
+  }
+
   @Test func `only the changes that a save makes are counted`() throws {
     let stage = try TelemetryStage()
     let context = stage.makeContext()

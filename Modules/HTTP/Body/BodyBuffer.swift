@@ -155,8 +155,7 @@ package final class BodyBuffer: Sendable {
   /// - Throws: The error that ended the body, a `CancellationError` of a cancelled task among them;
   ///   ``ErrorCode/inputOutput`` when the file cannot be read, which cancels a body that still arrives.
   package func next() async throws -> Data? {
-    if Task.isCancelled { cancel(CancellationError()) }
-    return try await withTaskCancellationHandler {
+    try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { reader in
         let bytes: Result<Data?, any Error>? = state.withLock { state in
           let bytes = take(from: &state)

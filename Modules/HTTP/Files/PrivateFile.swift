@@ -26,7 +26,6 @@ enum PrivateFile {
     /// The path of the temporary file.
     private let path: String
     private let handle: FileHandle
-    private var isCommitted = false
 
     init(of file: URL) throws {
       // The file behind a symbolic link is replaced, and the link stays.
@@ -39,16 +38,14 @@ enum PrivateFile {
       handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    deinit {
-      if !isCommitted { unlink(path) }
-    }
+    // After a commit, no file has the path.
+    deinit { unlink(path) }
 
     func write(_ data: Data) throws { try handle.write(contentsOf: data) }
 
     func commit() throws {
       try handle.close()
       guard rename(path, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
-      isCommitted = true
     }
   }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// The time limit of a request. The timer is paused while the request waits in the queue of a client.
@@ -19,8 +18,8 @@ final class TransferTimer: Sendable {
     var onExpiry: (@Sendable () -> Void)?
     /// The task that waits for the remaining time; `nil` while the timer is paused.
     var wait: Task<Void, Never>?
-    /// The start of the present wait.
-    var beginning: Date?
+    /// The start of the present wait, by the monotonic time of the clock.
+    var beginning: Duration?
     /// The number of the present wait. The late end of an earlier wait is ignored.
     var number = 0
   }
@@ -78,7 +77,7 @@ final class TransferTimer: Sendable {
 
   private func beginWait(_ state: inout State) {
     guard !state.isStopped, !state.isExpired, state.pauses == 0 else { return }
-    state.beginning = clock.now
+    state.beginning = clock.monotonicTime
     let (remaining, number) = (state.remaining, state.number)
     state.wait = Task { [self] in
       do { try await clock.wait(for: remaining) } catch { return }
@@ -92,9 +91,9 @@ final class TransferTimer: Sendable {
     state.number += 1
     guard let beginning = state.beginning else { return }
     state.beginning = nil
-    // The wall clock may have been set back.
-    let elapsed = max(clock.now.timeIntervalSince(beginning), 0)
-    state.remaining = max(state.remaining - .seconds(elapsed), .zero)
+    // The time of a user's clock may follow a wall clock, which may have been set back.
+    let elapsed = max(clock.monotonicTime - beginning, .zero)
+    state.remaining = max(state.remaining - elapsed, .zero)
   }
 
   private func expire(_ number: Int) {

@@ -171,8 +171,10 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     throw failure.broken("the connection broke after \(size) of \(announced) bytes")
   }
 
-  /// Whether the session delivers the body in its announced length. Not every system does for redirects and challenges.
+  /// Whether the session delivers the body in its announced length. Not every system does for redirects and challenges,
+  /// and the replies to HEAD requests and those without content have no body.
   private func comesWhole(_ response: HTTPResponse) -> Bool {
-    request.httpMethod != "HEAD" && response.status.kind != .redirection && response.status != .unauthorized
+    request.httpMethod != "HEAD" && response.status.kind != .redirection && response.status != .noContent
+      && response.status != .unauthorized
   }
 }

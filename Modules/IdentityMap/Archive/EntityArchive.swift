@@ -13,6 +13,9 @@ import Foundation
 /// so is the mark of an invalidated entity; see ``EntityStore/invalidate(_:id:)``. Tentative changes are not, see
 /// ``OptimisticChange``, nor are expired entities and the times of writes: a restored entity is new.
 ///
+/// An alias is archived with its own stamp and with the stamps and marks of its entities. The entities of a restored
+/// set have the stamp of the alias, because a set has no order that assigns the archived stamps to them.
+///
 /// The nested entities of an aggregate are archived as parts of its value, without stamps of their own: a restored
 /// aggregate stores them with its stamp.
 ///
@@ -24,14 +27,25 @@ public struct EntityArchive: Codable, Sendable {
     /// A JSON array with the value as its only element.
     let value: Data
     let stamp: ArchivedStamp?
-    /// Whether the entity was invalidated; `nil` for an entity that was not, and in archives of earlier releases.
+    /// Whether the entity is invalidated; `nil` for a valid entity, and in archives of earlier releases.
     let isInvalidated: Bool?
+    /// The states of the entities of an alias, in the order of its content; `nil` for an entity, and in archives of
+    /// earlier releases.
+    let entities: [EntityState]?
 
-    init(value: Data, stamp: Stamp, isInvalidated: Bool = false) {
+    init(value: Data, stamp: Stamp, isInvalidated: Bool = false, entities: [EntityState]? = nil) {
       self.value = value
-      self.stamp = stamp.isNaN ? nil : ArchivedStamp(stamp: stamp)
+      self.stamp = ArchivedStamp(stamp)
       self.isInvalidated = isInvalidated ? true : nil
+      self.entities = entities
     }
+  }
+
+  /// The state of an entity in the content of an alias.
+  private struct EntityState: Codable, Sendable {
+    var stamp: ArchivedStamp?
+    /// Whether the entity is invalidated; `nil` for a valid entity.
+    var isInvalidated: Bool?
   }
 
   /// The entries of each type, by the name in the archive.
@@ -72,12 +86,22 @@ public struct EntityArchive: Codable, Sendable {
     let content = store.core.exclusively {
       store.core.withConfirmedValues {
         store.core.aliases[alias].flatMap { node in
-          node.read().map { ($0, node.stamp, node.relations?.height ?? 0) }
+          node.read().map { ($0, node.stamp, node.relations?.height ?? 0, Self.states(of: $0, in: node)) }
         }
       }
     }
     guard let content else { return }
-    aliases[name ?? alias.name] = Entry(value: try Self.encode(content.0, height: content.2), stamp: content.1)
+    aliases[name ?? alias.name] = Entry(
+      value: try Self.encode(content.0, height: content.2), stamp: content.1, entities: content.3)
+  }
+
+  private static func states<Content: Sendable>(of content: Content, in alias: AliasNode<Content>) -> [EntityState] {
+    var collector = ChildCollector(core: alias.core, stamp: nil, mode: .lookingUp)
+    alias.shape.collect(content, &collector)
+    return collector.children.map { node in
+      EntityState(
+        stamp: ArchivedStamp(node.stamp), isInvalidated: node.flags.contains(.invalidated) ? true : nil)
+    }
   }
 
   /// Stores the archived entities of a type. A stored value stays if its stamp is equal or higher; an archived value
@@ -105,42 +129,56 @@ public struct EntityArchive: Codable, Sendable {
   }
 
   /// Restores the content of an alias, if the archive has it. An alias without a stamp gets the entity as the store has
-  /// it, and the archived value only of an absent entity.
+  /// it, and the archived value only of an absent entity. With a stamp, the alias accepts the content as
+  /// ``EntityStore/store(entity:named:modifiedAt:ifPresent:)`` does. The entity has its own archived stamp, which
+  /// decides whether a stored value stays.
   /// - Throws: The error of the decoder.
   public func restore<T: Identifiable & Sendable & Decodable>(
     alias: AliasKey<T>, as name: String? = nil, to store: EntityStore
   ) throws {
     guard let entry = aliases[name ?? alias.name] else { return }
     let entity = try Self.decode(T.self, entry)
-    if let stamp = entry.stamp?.stamp {
-      _ = store.store(entity: entity, named: alias, modifiedAt: stamp)
-    } else {
-      Self.restore(entity, as: alias, of: T.self, shape: .entity(), to: store)
-    }
+    Self.restore(entity, of: [entity], as: alias, shape: .entity(), entry, to: store)
   }
 
   /// Restores the content of an alias of a collection, if the archive has it. An alias without a stamp gets the
-  /// entities as the store has them, and the archived values only of absent entities.
+  /// entities as the store has them, and the archived values only of absent entities. The entities have their own
+  /// archived stamps; see ``restore(alias:as:to:)``.
   /// - Throws: The error of the decoder.
   public func restore<C: Collection & Sendable & Decodable>(
     alias: AliasKey<C>, as name: String? = nil, to store: EntityStore
   ) throws where C.Element: Identifiable & Sendable {
     guard let entry = aliases[name ?? alias.name] else { return }
     let entities = try Self.decode(C.self, entry)
-    if let stamp = entry.stamp?.stamp {
-      _ = store.store(entities: entities, named: alias, modifiedAt: stamp)
-    } else {
-      Self.restore(entities, as: alias, of: C.Element.self, shape: .list(), to: store)
-    }
+    Self.restore(entities, of: Array(entities), as: alias, shape: .list(), entry, to: store)
   }
 
-  /// Restores the content of an alias without a stamp. The values of the store are those of a later run.
+  /// Restores the content of an alias with its entities.
   private static func restore<Content: Sendable, T: Identifiable & Sendable>(
-    _ content: Content, as alias: AliasKey<Content>, of type: T.Type, shape: NestedShape<Content>, to store: EntityStore
+    _ content: Content, of entities: [T], as alias: AliasKey<Content>, shape: NestedShape<Content>, _ entry: Entry,
+    to store: EntityStore
   ) {
+    let isOrdered = !(Content.self is any SetAlgebra.Type)
+    let states = entry.entities.flatMap { isOrdered && $0.count == entities.count ? $0 : nil }
     store.core.exclusively {
-      store.core.table(of: type).prepareSearch()
-      _ = store.core.setAlias(alias, to: content, shape: shape, stamp: nil, mode: .keepingExisting)
+      let table = store.core.table(of: T.self)
+      table.prepareSearch()
+      var invalidated: [Node] = []
+      for (index, entity) in entities.enumerated() {
+        // Archives of earlier releases have the stamp of the alias alone.
+        let state = states?[index] ?? EntityState(stamp: entry.stamp)
+        // Without a stamp of the alias, the values of the store are those of a later run.
+        guard table.knownNode(entity.id) == nil || entry.stamp != nil && state.stamp != nil else { continue }
+        let result = table.put(entity, stamp: state.stamp?.stamp)
+        if state.isInvalidated == true, result.kind != .rejected { invalidated.append(result.node) }
+      }
+      // Afterwards, as for the entities of a type.
+      for node in invalidated {
+        store.core.record(node)
+        node.flags.insert(.invalidated)
+      }
+      // The entities are stored already, except for those that their remembered stamps reject.
+      store.core.setAlias(alias, to: content, shape: shape, stamp: entry.stamp?.stamp, mode: .lookingUp)
     }
   }
 
@@ -180,7 +218,9 @@ public struct EntityArchive: Codable, Sendable {
 private struct ArchivedStamp: Codable, Sendable {
   let stamp: Stamp
 
-  init(stamp: Stamp) {
+  /// Makes `nil` of a missing stamp, which is not a number.
+  init?(_ stamp: Stamp) {
+    if stamp.isNaN { return nil }
     self.stamp = stamp
   }
 

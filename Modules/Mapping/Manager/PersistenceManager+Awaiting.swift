@@ -65,11 +65,13 @@ extension PersistenceManager {
   /// Saves models as records, in one transaction; see the synchronous form.
   @discardableResult
   public final func save<Record: RecordFromModel>(
-    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
+    in store: (any PersistentStore)? = nil
   ) async throws -> SaveResult where Record.ModelType: Sendable {
     try await inWorker {
       try self.save(
-        entity: entity, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, context: $0)
+        entity: entity, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, in: store,
+        context: $0)
     }
   }
 
@@ -77,12 +79,12 @@ extension PersistenceManager {
   @discardableResult
   public final func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
-    duplicates: DuplicateUids = .lastWins
+    duplicates: DuplicateUids = .lastWins, in store: (any PersistentStore)? = nil
   ) async throws -> SaveResult where Record.ModelType: Sendable {
     try await inWorker {
       try self.save(
         entity: entity, models: models, shouldOverwrite: shouldOverwrite, from: origin, duplicates: duplicates,
-        context: $0)
+        in: store, context: $0)
     }
   }
 

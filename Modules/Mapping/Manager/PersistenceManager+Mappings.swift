@@ -61,8 +61,9 @@ extension PersistenceManager {
   /// Saves models as records, in one transaction.
   ///
   /// A model updates the record with its uid, where it differs, and is inserted as a new record if no record has the
-  /// uid. A record that equals its model costs neither an object nor a write. A save that loses a race to another
-  /// writer is planned again, see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  /// uid. A record that equals its model costs neither an object nor a write. For several records with one uid, records of
+  /// read-only stores and lost races to other writers, see
+  /// ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:in:context:)``.
   ///
   /// Fields of derived attributes are left out, because the stack computes their values. A derived attribute as the uid
   /// is refused.
@@ -73,17 +74,21 @@ extension PersistenceManager {
   /// - Parameters:
   ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules.
   ///   - duplicates: The policy for several models with the same uid.
+  ///   - store: The store of new records; `nil` for the store that the context chooses for each. Models are matched with
+  ///     the records of all attached stores.
   ///   - context: The context of the save, whose other changes are saved too; by default a new context.
   /// - Returns: The number of inserted, updated, unchanged, deleted and skipped records.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
-  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; errors of saving a context. Nothing is saved then.
+  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; ``ErrorCode/storeDetached`` for an unattached store
+  ///   of new records; ``ErrorCode/noStore`` for a store of new records without the entity; errors of saving a context.
+  ///   Nothing is saved then.
   @discardableResult
   public final func save<Model>(
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
-    context: ManagedObjectContext? = nil
+    in store: (any PersistentStore)? = nil, context: ManagedObjectContext? = nil
   ) throws -> SaveResult {
     try planning(mapping.entityName, in: context) {
-      try $0.save(mapping, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates)
+      try $0.save(mapping, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, in: store)
     }
   }
 
@@ -155,10 +160,12 @@ extension PersistenceManager {
   /// Saves models as records, in one transaction; see the synchronous form.
   @discardableResult
   public final func save<Model: Sendable>(
-    _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
+    _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
+    in store: (any PersistentStore)? = nil
   ) async throws -> SaveResult {
     try await inWorker {
-      try self.save(mapping, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, context: $0)
+      try self.save(
+        mapping, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, in: store, context: $0)
     }
   }
 

@@ -6,6 +6,9 @@ extension PersistenceManager {
   /// A model updates the record with its uid, in the attributes that differ, and is inserted as a new record if no
   /// record has the uid. Of several records with one uid, the oldest is kept and the others are deleted.
   ///
+  /// The save deletes no record of a read-only store. A model updates such a record only if no writable store has a
+  /// record with the uid, and the save then throws ``ErrorCode/storeReadOnly`` unless the values are equal.
+  ///
   /// `fromModel` rounds the dates that it assigns to the microsecond. `Date.roundedToMicroseconds()` gives the date of
   /// the fetched model.
   ///
@@ -22,19 +25,24 @@ extension PersistenceManager {
   ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list
   ///     of models deletes all records of the entity; otherwise it does nothing.
   ///   - duplicates: The policy for several models with the same uid.
+  ///   - store: The store of new records; `nil` for the store that the context chooses for each. Models are matched with
+  ///     the records of all attached stores.
   ///   - context: The context of the save, whose other changes are saved too; by default a new context.
   /// - Returns: The number of inserted, updated, unchanged, deleted and skipped records.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
-  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; errors of `fromModel` and of saving a context.
-  ///   ``ErrorCode/versionConflict`` with `isRetryable` set after a lost race in every attempt, with a store without
-  ///   exclusive writing. Nothing is saved then, and a context without other changes is rolled back.
+  ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; ``ErrorCode/storeDetached`` for an unattached store
+  ///   of new records; ``ErrorCode/noStore`` for a store of new records without the entity; errors of `fromModel` and
+  ///   of saving a context. ``ErrorCode/versionConflict`` with `isRetryable` set after a lost race in every attempt,
+  ///   with a store without exclusive writing. Nothing is saved then, and a context without other changes is rolled
+  ///   back.
   @discardableResult
   public final func save<Record: RecordFromModel>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
-    context: ManagedObjectContext? = nil
+    in store: (any PersistentStore)? = nil, context: ManagedObjectContext? = nil
   ) throws -> SaveResult {
     try planning(Record.entityName, in: context) {
-      try $0.save(entity: entity, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates)
+      try $0.save(
+        entity: entity, models: models, shouldOverwrite: shouldOverwrite, duplicates: duplicates, in: store)
     }
   }
 
@@ -43,15 +51,17 @@ extension PersistenceManager {
   ///
   /// - Parameter origin: The origin of the models, which decides about the marks, and about records with edits that
   ///   still await their upload.
-  /// - Throws: As ``save(entity:models:shouldOverwrite:duplicates:context:)``.
+  /// - Throws: As ``save(entity:models:shouldOverwrite:duplicates:in:context:)``.
   @discardableResult
   public final func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
-    duplicates: DuplicateUids = .lastWins, context: ManagedObjectContext? = nil
+    duplicates: DuplicateUids = .lastWins, in store: (any PersistentStore)? = nil,
+    context: ManagedObjectContext? = nil
   ) throws -> SaveResult {
     try marking(Record.entityName, in: context) {
       try $0.save(
-        entity: entity, models: models, shouldOverwrite: shouldOverwrite, from: origin, duplicates: duplicates)
+        entity: entity, models: models, shouldOverwrite: shouldOverwrite, from: origin, duplicates: duplicates,
+        in: store)
     }
   }
 

@@ -52,6 +52,9 @@ public struct Field<Model>: Sendable {
   /// Makes a field of a property of any `Codable` type, which may be optional. The store keeps JSON text with sorted
   /// keys. Dates in the text are not rounded.
   ///
+  /// Equal values have equal texts, also a set and a dictionary with keys of any type. A set inside of the value, such
+  /// as a property of a structure, is written in an order of its own: a save may write the record of an equal model.
+  ///
   /// - Parameters:
   ///   - name: The attribute's name.
   ///   - codingKey: The key by which the model decodes the property; by default the attribute's name.

@@ -7,11 +7,14 @@ struct ModelSave<Model: Codable & SendableMetatype> {
   private let table: UidTable
   private let inputByKey: InputIndex
   private let expectation: ModelExpectation<Model>
+  /// The store of new records; `nil` for the stores that the context chooses.
+  private let store: (any PersistentStore)?
 
   /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit`` for a mapping that
   ///   does not fit its entity, and for a derived attribute as the key.
   init(
-    _ mapping: Mapping<Model>, _ models: [Model], in context: ManagedObjectContext, duplicates: DuplicateUids
+    _ mapping: Mapping<Model>, _ models: [Model], in context: ManagedObjectContext, duplicates: DuplicateUids,
+    insertingInto store: (any PersistentStore)?
   ) throws {
     let binding = try BoundMapping(mapping, in: context)
     try binding.checkKeyIsWritten()
@@ -19,11 +22,12 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     let uids = try UidInput(models.count, of: binding.table) { try binding.uid.access.get(models[$0]) }
     inputByKey = try uids.index(of: binding.table, duplicates: duplicates)
     expectation = ModelExpectation(binding, models)
+    self.store = store
   }
 
   /// Makes the changes in the context.
   ///
-  /// - Parameter shouldOverwrite: Whether records without a model are deleted.
+  /// - Parameter shouldOverwrite: Whether records without a model are deleted, except for the records of read-only stores.
   func run(shouldOverwrite: Bool) throws -> SaveResult {
     let options = ScanOptions(duplicates: .remove, includesSubentities: true, includesIncompleteKeys: true)
     let scan = RowScan(table.rows, inputByKey: inputByKey, expected: expectation, options: options)
@@ -42,7 +46,9 @@ struct ModelSave<Model: Codable & SendableMetatype> {
       try expectation.assign(change.index, to: object, &values)
     }
     for model in inserts {
-      try expectation.assign(model, to: context.insertNewObject(forEntityName: table.entity.name), &values)
+      let object = try context.insertNewObject(forEntityName: table.entity.name)
+      if let store { try context.assign(object, to: store) }
+      try expectation.assign(model, to: object, &values)
     }
     var result = SaveResult()
     result.inserted = inserts.count

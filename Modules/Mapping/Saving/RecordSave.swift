@@ -11,16 +11,21 @@ struct RecordSave<Record: RecordFromModel> {
   private let uids: [AttributeValue]
   private let inputByKey: InputIndex
   private let marks: any SaveMarks<Record>
+  private let readOnlyStores: ReadOnlyStores
+  /// The store of new records; `nil` for the stores that the context chooses.
+  private let store: (any PersistentStore)?
   private var result = SaveResult()
 
   /// - Throws: ``ErrorCode/invalidUid``; ``ErrorCode/duplicateUid``.
   init(
     _ models: [Record.ModelType], in context: ManagedObjectContext, duplicates: DuplicateUids,
-    marks: some SaveMarks<Record>
+    marks: some SaveMarks<Record>, insertingInto store: (any PersistentStore)?
   ) throws {
     table = try UidTable(Record.self, in: context)
     self.models = models
     self.marks = marks
+    self.store = store
+    readOnlyStores = ReadOnlyStores(of: context)
     let input = try UidInput(models.count, of: table) { models[$0].uid.attributeValue }
     uids = input.uids
     inputByKey = try input.index(of: table, duplicates: duplicates)
@@ -29,7 +34,7 @@ struct RecordSave<Record: RecordFromModel> {
 
   /// Makes the changes in the context.
   ///
-  /// - Parameter shouldOverwrite: Whether records without a model are removed.
+  /// - Parameter shouldOverwrite: Whether records without a model are removed, except for the records of read-only stores.
   mutating func run(shouldOverwrite: Bool) throws -> SaveResult {
     var matches: [Record?] = Array(repeating: nil, count: models.count)
     var (withoutModel, duplicates): ([Record], [Record]) = ([], [])
@@ -37,7 +42,7 @@ struct RecordSave<Record: RecordFromModel> {
     for record in try storedRecords(all: shouldOverwrite) {
       key[0] = try record.value(at: table.key.slot)
       guard let model = try inputByKey.index(of: key) else {
-        if try marks.mayReplace(record) { withoutModel.append(record) }
+        if isWritable(record), try marks.mayReplace(record) { withoutModel.append(record) }
         continue
       }
       guard let other = matches[model] else {
@@ -49,7 +54,7 @@ struct RecordSave<Record: RecordFromModel> {
       duplicates.append(isPreferred ? other : record)
     }
     // Several records of one uid may have edits that the server does not have. No edit may be lost.
-    for record in duplicates where try marks.mayReplace(record) {
+    for record in duplicates where try isWritable(record) && marks.mayReplace(record) {
       table.context.delete(record)
       result.deleted += 1
     }
@@ -60,9 +65,12 @@ struct RecordSave<Record: RecordFromModel> {
     return result
   }
 
-  /// Whether a record is kept rather than another record of its uid: first the record that must not be replaced, then
-  /// the older record.
+  private func isWritable(_ record: Record) -> Bool { !readOnlyStores.contain(record.objectID) }
+
+  /// Whether a record is kept rather than another record of its uid: first the record of a writable store, then the
+  /// record that must not be replaced, then the older record.
   private func isPreferred(_ record: Record, to other: Record) throws -> Bool {
+    if isWritable(record) != isWritable(other) { return isWritable(record) }
     let (mayReplace, mayReplaceOther) = (try marks.mayReplace(record), try marks.mayReplace(other))
     if mayReplace != mayReplaceOther { return mayReplaceOther }
     return record.objectID.isOlder(than: other.objectID)
@@ -94,6 +102,7 @@ struct RecordSave<Record: RecordFromModel> {
         .modelDoesNotFit,
         "The records of '\(table.entity.name)' are not of class '\(Record.self)'; name the class in the entity.")
     }
+    if let store { try table.context.assign(record, to: store) }
     return record
   }
 

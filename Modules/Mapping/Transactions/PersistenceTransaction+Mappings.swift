@@ -55,12 +55,13 @@ extension PersistenceTransaction {
     return try context.count(for: binding.table.request(ManagedObject.self, where: predicate))
   }
 
-  /// Saves models; see ``PersistenceManager/save(_:models:shouldOverwrite:duplicates:context:)``.
+  /// Saves models; see ``PersistenceManager/save(_:models:shouldOverwrite:duplicates:in:context:)``.
   @discardableResult
   public func save<Model>(
-    _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
+    _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
+    in store: (any PersistentStore)? = nil
   ) throws -> SaveResult {
-    let save = try ModelSave(mapping, models, in: context, duplicates: duplicates)
+    let save = try ModelSave(mapping, models, in: context, duplicates: duplicates, insertingInto: store)
     return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 

@@ -127,12 +127,14 @@ extension DataRecord {
 // MARK: - Saving
 
 extension PersistenceTransaction {
-  /// Saves models as records; see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:context:)``.
+  /// Saves models as records; see ``PersistenceManager/save(entity:models:shouldOverwrite:duplicates:in:context:)``.
   @discardableResult
   public func save<Record: RecordFromModel>(
-    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins
+    entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
+    in store: (any PersistentStore)? = nil
   ) throws -> SaveResult {
-    var save = try RecordSave(models, in: context, duplicates: duplicates, marks: NoMarks<Record>())
+    var save = try RecordSave(
+      models, in: context, duplicates: duplicates, marks: NoMarks<Record>(), insertingInto: store)
     return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 
@@ -141,10 +143,11 @@ extension PersistenceTransaction {
   @discardableResult
   public func save<Record: RecordFromModel & SyncRecord>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, from origin: SyncOrigin,
-    duplicates: DuplicateUids = .lastWins
+    duplicates: DuplicateUids = .lastWins, in store: (any PersistentStore)? = nil
   ) throws -> SaveResult {
     state.failOnConflicts()
-    var save = try RecordSave(models, in: context, duplicates: duplicates, marks: SyncMarks<Record>(origin: origin))
+    var save = try RecordSave(
+      models, in: context, duplicates: duplicates, marks: SyncMarks<Record>(origin: origin), insertingInto: store)
     return try state.failing { try save.run(shouldOverwrite: shouldOverwrite) }
   }
 }

@@ -6,8 +6,7 @@ extension DeclarationBuilder {
     of part: ModelFile.FetchedProperty, in owner: String
   ) -> FetchedProperty? {
     let path = "\(owner).\(part.name)"
-    // The editor marks every fetched property as optional, which says nothing.
-    report(part.otherAttributes.filter { $0.key != "optional" }, part.otherElements, of: "Fetched property '\(path)'")
+    report(part.otherAttributes, part.otherElements, of: "Fetched property '\(path)'")
     report(part.userInfoSource?.elements, of: "Fetched property '\(path)'")
     guard let request = part.request else {
       warnings.append("Fetched property '\(path)' has no request and is left out.")

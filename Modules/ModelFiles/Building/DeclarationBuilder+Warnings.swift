@@ -45,6 +45,7 @@ extension DeclarationBuilder {
   }
 
   /// Settings of the editor and of code generation, or of the storage of values, which do not change a model's meaning.
+  /// The editor marks every fetched property as optional.
   private static let editorSettings: Set<String> = [
     "syncable", "indexed", "allowsExternalBinaryDataStorage", "optional",
   ]

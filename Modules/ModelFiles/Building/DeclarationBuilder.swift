@@ -22,9 +22,10 @@ struct DeclarationBuilder {
   private mutating func checkClasses(of entities: [Entity]) {
     let classes = Dictionary(entities.map { ($0.name, $0.objectClass) }, uniquingKeysWith: { first, _ in first })
     for entity in entities where !unresolved.contains(entity.name) {
-      guard let name = entity.parent, let parent = classes[name], !unresolved.contains(name),
-        !Self.inherits(entity.objectClass, parent)
-      else { continue }
+      // A parent without a class of its own is a `ManagedObject`, from which every class inherits.
+      guard let name = entity.parent, let parent = classes[name], !Self.inherits(entity.objectClass, parent) else {
+        continue
+      }
       faults.append(
         "Entity \(located(entity.name)) has the class '\(entity.objectClass)', which does not inherit from "
           + "'\(parent)', the class of its parent '\(name)'.")

@@ -32,7 +32,7 @@ extension ManagedObjectModel {
   ///   several different packages of the name.
   public convenience init(named name: String, in bundle: Bundle? = nil, classes: EntityClasses = .registered) throws {
     let search = ModelSearch(name: name)
-    guard let url = try bundle.map(search.package(in:)) ?? (bundle == nil ? search.packageOfProgram() : nil) else {
+    guard let url = try bundle.map(search.package(in:)) ?? search.packageOfProgram() else {
       let location = bundle.map { "the bundle '\($0.bundleURL.path)'" } ?? "the program's resources"
       throw CoherenceError(
         .modelNotFound,

@@ -51,8 +51,6 @@ struct AttributeOptions {
 
   /// The options that change the values' type; at most one of them makes sense.
   static let kinds = ["codable", "composite", "transformable"]
-  /// The options that check values.
-  static let rules = ["minimum", "maximum", "minimumLength", "maximumLength", "length", "pattern"]
 }
 
 extension AttributeOptions.Option {

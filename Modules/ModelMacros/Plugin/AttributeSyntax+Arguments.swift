@@ -29,7 +29,7 @@ extension AttributeSyntax {
     var changed: AttributeSyntax =
       "@\(attributeName.trimmed)(\(raw: (arguments + [argument]).joined(separator: ", ")))"
     changed.leadingTrivia = leadingTrivia
-    changed.trailingTrivia = trailingTrivia.isEmpty ? .space : trailingTrivia
+    changed.trailingTrivia = trailingTrivia
     return changed
   }
 }

@@ -36,7 +36,7 @@ struct CompositePart {
   static func all(
     of declaration: VariableDeclSyntax, in structure: String, problems: inout [Diagnostic]
   ) -> [CompositePart] {
-    guard !declaration.modifiers.contains(where: { ["static", "class"].contains($0.name.text) }) else { return [] }
+    guard !declaration.modifiers.contains(where: { $0.name.text == "static" }) else { return [] }
     var type: TypeSyntax?
     var parts: [CompositePart] = []
     // The variables before an annotation have its type: `var width, height: Double`.

@@ -14,7 +14,7 @@ extension EntityChecks {
     changed.leadingTrivia = []
     var modifier = DeclModifierSyntax(name: .keyword(.convenience, trailingTrivia: .space))
     modifier.leadingTrivia = leading
-    let others = initializer.modifiers.filter { !["override", "required"].contains($0.name.text) }
+    let others = changed.modifiers.filter { !["override", "required"].contains($0.name.text) }
     changed.modifiers = [modifier] + others
     return Problem(
       "initializer",
@@ -82,10 +82,12 @@ extension EntityClass {
 }
 
 extension InitializerDeclSyntax {
-  /// Whether the initialiser is `required init(_ birth: ObjectBirth)`.
+  /// Whether the initialiser is `required init(_ birth: borrowing ObjectBirth)`.
   fileprivate var isOfFramework: Bool {
     let parameters = signature.parameterClause.parameters
-    return parameters.count == 1 && parameters.first?.type.nominal?.name == "ObjectBirth"
+    guard parameters.count == 1, let type = parameters.first?.type else { return false }
+    // The type without `borrowing`.
+    return (type.as(AttributedTypeSyntax.self)?.baseType ?? type).nominal?.name == "ObjectBirth"
   }
 
   /// Whether the initialiser is `init(from:)` of `Decodable`.

@@ -21,7 +21,7 @@ struct EntityText {
   }
 
   /// The initialiser of the framework, for a class with a mistake that hides the inherited one.
-  static let initializer = "public required init(_ birth: CoherenceCore.ObjectBirth) { super.init(birth) }"
+  static let initializer = "public required init(_ birth: borrowing CoherenceCore.ObjectBirth) { super.init(birth) }"
 
   // MARK: - The property table
 

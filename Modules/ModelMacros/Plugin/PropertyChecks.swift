@@ -163,7 +163,7 @@ struct PropertyChecks {
       problems.append(conflict(kinds[0].name, second, "an attribute is stored in one way"))
     }
     if property.kind == .composite {
-      for option in options.options where !["composite", "transformable", "codable"].contains(option.name) {
+      for option in options.options where !["composite", "transformable"].contains(option.name) {
         problems.append(conflict("composite", option, "the parts of a composite are attributes of their own"))
       }
     }

@@ -104,6 +104,44 @@ struct MappingTests {
     #expect(try stack.manager.fetchModels(people) == models)
   }
 
+  private enum Colour: String, Codable, CaseIterable {
+    case red, green, blue, black, white, grey, brown, pink
+  }
+
+  /// A model with values whose elements have no order.
+  private struct Palette: Codable, Sendable, Equatable {
+    let id: Int
+    var tags: Set<String>?
+    var counts: [Colour: Int]
+
+    static let mapping = Mapping<Palette>("Palette", uid: \.id) {
+      Field("id", \.id)
+      Field("tags", json: \.tags)
+      Field("counts", json: \.counts)
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `a save writes no record whose set or dictionary is equal in another order`(backend: Backend) throws {
+    let stack = try MappingStack(backend, model: ManagedObjectModel { Palette.mapping })
+    let tags = Set((0..<100).map { "tag \($0)" })
+    let counts = Dictionary(uniqueKeysWithValues: Colour.allCases.map { ($0, $0.rawValue.count) })
+    var (otherTags, otherCounts) = (Set<String>(minimumCapacity: 5_000), [Colour: Int](minimumCapacity: 5_000))
+    otherTags.formUnion(tags)
+    otherCounts.merge(counts) { $1 }
+    #expect(Array(otherTags) != Array(tags))
+    let palette = Palette(id: 1, tags: tags, counts: counts)
+    try stack.manager.save(Palette.mapping, models: [palette], shouldOverwrite: false)
+    let other = Palette(id: 1, tags: otherTags, counts: otherCounts)
+    let again = try stack.manager.save(Palette.mapping, models: [other], shouldOverwrite: false)
+    #expect(again.unchanged == 1 && again.updated == 0)
+    #expect(try stack.manager.fetchModels(Palette.mapping) == [palette])
+    otherTags.remove("tag 7")
+    let changed = Palette(id: 1, tags: otherTags, counts: otherCounts)
+    #expect(try stack.manager.save(Palette.mapping, models: [changed], shouldOverwrite: false).updated == 1)
+    #expect(try stack.manager.fetchModels(Palette.mapping) == [changed])
+  }
+
   @Test(arguments: Backend.available)
   func `only an overwriting save deletes records without a model`(
     backend: Backend

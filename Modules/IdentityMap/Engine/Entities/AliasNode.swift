@@ -15,13 +15,11 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   override func read() -> Content? {
     core.bringUpToDate(self)
     guard let relations, var visible = content else { return content }
-    // Tentatively removed entities are not visible.
-    var remaining = relations.children.map(\.child)
-    while let absent = remaining.first(where: \.isAbsent) {
-      if LinkCursor.walk(over: remaining, removing: absent, { shape.remove(&visible, &$0) }) { return nil }
-      remaining.removeAll { $0 === absent }
-    }
-    return visible
+    // Tentatively removed entities are not visible. One walk removes all of them.
+    let children = relations.children.map(\.child)
+    let absent = Set(children.filter(\.isAbsent).map { ObjectIdentifier($0) })
+    if absent.isEmpty { return visible }
+    return LinkCursor.walk(over: children, removingAll: absent) { shape.remove(&visible, &$0) } ? nil : visible
   }
 
   /// Excluding tentatively removed entities calls setters of the content, which a shared read must not do.
@@ -119,6 +117,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
 
   override func makeRestoration() -> () -> Void {
     let (content, stamp, children, overlay) = (content, stamp, relations?.children.map(\.child) ?? [], overlay)
+    let wasStamped = flags.contains(.stamped)
     return { [self] in
       core.releaseLater(setOverlay(overlay))
       if (self.content == nil) != (content == nil) {
@@ -127,6 +126,8 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
       core.releaseLater(self.content)
       self.content = content
       self.stamp = stamp
+      // An equal stamp is accepted only after the running transaction has set the stamp.
+      if !wasStamped { flags.remove(.stamped) }
       relink(to: children)
       didChange()
     }

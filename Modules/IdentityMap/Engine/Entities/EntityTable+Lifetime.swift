@@ -73,6 +73,17 @@ extension EntityTable {
     return !node.isRetained && !node.hasParents
   }
 
+  /// Removes an expired entity whose eviction waits for the end of the operation, before a value of it is stored:
+  /// neither its stamp nor its value counts any more.
+  func removeIfExpired(_ node: EntityNode<T>) {
+    guard let retention, case .timeToLive = retention.lifetime else { return }
+    if retention.isOverLimit(now: core.now) { evictExpired() }
+    guard !node.isAbsent, isExpired(node) else { return }
+    core.record(node)
+    node.setChildren([])
+    node.becomeAbsent()
+  }
+
   /// Makes a found entity the most recently used. A time to live is not prolonged.
   func noteUse(of node: EntityNode<T>) {
     guard let retention else { return }

@@ -7,6 +7,7 @@ extension EntityTable {
     let hash = index.hash(entity.id)
     guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
     if node.flags.contains(.beingStored) { return StoreResult(node: node, kind: .closesCycle) }
+    if retention != nil { removeIfExpired(node) }
     if node.isRemoved { return revive(node, with: entity, stamp: stamp) }
     if let error = rejection(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)

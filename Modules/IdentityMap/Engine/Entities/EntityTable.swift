@@ -95,7 +95,11 @@ final class EntityTable<T: Identifiable & Sendable>: AnyEntityTable {
     if !storesPlainLeaves {
       if !queries.isEmpty { addQueryCandidate(node, isChanged: false) }
       if !observedIdentifiers.isEmpty { observedIdentifiers[id]?.entity = nil }
-      if !isTentative { retention?.release(node) }
+      if !isTentative {
+        retention?.release(node)
+        // A rollback removes an entity as if it had never existed.
+        if let stampMemory, !core.undo.isRollingBack { stampMemory.renew(id, now: core.now()) }
+      }
     }
     if core.instrumentation.changeLog.isKept {
       core.instrumentation.changeLog.note(.removed, T.self, id, origin: core.instrumentation.origin)

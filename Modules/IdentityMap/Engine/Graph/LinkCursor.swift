@@ -144,6 +144,11 @@ extension LinkCursor {
 }
 
 extension LinkCursor {
+  /// Marks a visited link as outdated in the value, so that the next rebuild writes its child.
+  @inlinable mutating func rewrite(_ index: Int) {
+    links[index].writtenVersion = links[index].child.version &- 1
+  }
+
   /// Releases a replaced value when the lock is free, because the node is not consistent yet. Walks for another purpose
   /// change a copy: the node's own value still retains the replaced value.
   @inlinable func releaseLater<Former>(_ former: Former) {

@@ -43,7 +43,8 @@ extension Relations {
   /// The observers, by delivery queue.
   var observerGroups: [AnyObserverGroup] {
     get { rare?.observerGroups ?? [] }
-    set { makeRare().observerGroups = newValue }
+    // In place: the addition of an observer must not copy the groups of the others.
+    _modify { yield &makeRare().observerGroups }
   }
 
   var hasObservers: Bool {

@@ -54,13 +54,18 @@ extension StoreCore {
     var isRetained = false
     node.flags.insert(.visited)
     var next = 0
-    while next < found.count, !isRetained {
-      let parents = found[next].relations?.parents.map(\.parent) ?? []
+    search: while next < found.count {
+      let relations = found[next].relations
       next += 1
-      for parent in parents where !parent.flags.contains(.visited) {
+      guard let relations else { continue }
+      for link in relations.parents {
+        let parent = link.parent
+        // A node with many parents mostly has a retained one among the first.
+        isRetained = parent.isRetained
+        if isRetained { break search }
+        guard !parent.flags.contains(.visited) else { continue }
         parent.flags.insert(.visited)
         found.append(parent)
-        isRetained = isRetained || parent.isRetained
       }
     }
     for member in found { member.flags.remove(.visited) }

@@ -44,7 +44,8 @@ extension NestedShape where Part: MutableCollection {
 
 extension NestedShape {
   /// A set of entities. Its order depends on its elements, so they are found by their identifiers. Of several versions
-  /// of one entity in the set, one counts.
+  /// of one entity in the set, one counts. A member whose new value equals another member keeps its former value in the
+  /// set, until the values differ again.
   @inlinable static func set<T: Identifiable & Sendable & Hashable>() -> NestedShape where Part == Set<T> {
     NestedShape(
       collect: { part, collector in
@@ -55,13 +56,18 @@ extension NestedShape {
       count: { part in distinct(part).count },
       writeChildren: { part, cursor in
         var changed: [T.ID: T] = [:]
+        var indices: [T.ID: Int] = [:]
         for _ in 0..<distinct(part).count {
+          let index = cursor.position
           guard let child = cursor.nextToWrite(of: EntityNode<T>.self) else { continue }
           let value = child._withUnsafeGuaranteedRef { $0.value }
           changed[value.id] = value
+          indices[value.id] = index
         }
         let former = part
-        part = Set(former.map { changed[$0.id] ?? $0 })
+        let written = replacing(former, by: changed)
+        part = written.set
+        for id in written.kept { if let index = indices[id] { cursor.rewrite(index) } }
         cursor.releaseLater(former)
       },
       remove: { part, cursor in
@@ -73,6 +79,31 @@ extension NestedShape {
         part = part.filter { !removed.contains($0.id) }
         return false
       })
+  }
+
+  /// Returns a set with other values of its members. A value that equals another member is left out, because a set
+  /// cannot have both, and each link of the set needs its member: the member keeps its former value.
+  ///
+  /// - Returns: The set, and the identifiers of the members that keep their former values.
+  @inlinable static func replacing<T: Identifiable & Hashable>(
+    _ part: Set<T>, by values: [T.ID: T]
+  ) -> (set: Set<T>, kept: [T.ID]) {
+    var values = values
+    var kept: [T.ID] = []
+    while true {
+      var result = part.filter { values[$0.id] == nil }
+      var equal: T.ID?
+      for element in part {
+        guard let value = values[element.id] else { continue }
+        let (isInserted, member) = result.insert(value)
+        if isInserted || member.id == value.id { continue }
+        equal = value.id
+        break
+      }
+      guard let equal else { return (result, kept) }
+      values[equal] = nil
+      kept.append(equal)
+    }
   }
 
   /// One element for each identifier.

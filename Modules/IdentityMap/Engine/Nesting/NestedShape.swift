@@ -94,6 +94,9 @@ extension NestedShape where Part: EntityWrapper {
       remove: { part, cursor in
         StackSpace.forLevel {
           let count = count(in: part)
+          // A wrapper that requires a removed entity, or that changes to another case, is not walked to its end.
+          let end = cursor.position + count
+          defer { cursor.position = end }
           let removedCount = cursor.countOfRemoved(count)
           let formerKeptCount = cursor.keptCount
           for accessor in accessors(of: part) where accessor.remove(&part, &cursor) { return true }

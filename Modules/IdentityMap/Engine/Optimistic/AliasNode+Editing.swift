@@ -21,8 +21,12 @@ extension AliasNode: EditableAlias {
   /// Edits the content tentatively.
   func edit(_ edit: AliasEdit, by change: TentativeChange, form: AliasForm<Content>) {
     core.record(self)
-    let overlay = overlay ?? AliasOverlay(form, base: entries, patches: [])
-    applyOverlay(overlay.adding(edit, by: change))
+    var visible = entries
+    let overlay = overlay ?? AliasOverlay(form, base: visible, patches: [])
+    // The new edit is the last, so it is applied to the visible entries alone. Applying all edits again would take a
+    // time in proportion to their number for each of them.
+    edit.apply(to: &visible)
+    show(visible, of: overlay.adding(edit, by: change))
     change.add(self)
   }
 
@@ -74,10 +78,14 @@ extension AliasNode: EditableAlias {
 
   private func applyOverlay(_ overlay: AliasOverlay<Content>) {
     let normalized = overlay.normalized
-    let former = setOverlay(normalized.patches.isEmpty ? nil : normalized)
+    show(normalized.visible, of: normalized)
+  }
+
+  /// Sets the edits, and makes the entries after all of them visible.
+  private func show(_ entries: [Handle]?, of overlay: AliasOverlay<Content>) {
+    let former = setOverlay(overlay.patches.isEmpty ? nil : overlay)
     defer { withExtendedLifetime(former) {} }
-    let entries = normalized.visible
-    withExtendedLifetime(entries) { setEntries(entries?.map(\.node), form: normalized.form) }
+    withExtendedLifetime(entries) { setEntries(entries?.map(\.node), form: overlay.form) }
   }
 }
 

@@ -59,19 +59,18 @@ final class AliasOverlay<Content> {
 
   /// The overlay with entities appended to the confirmed entities.
   func appending(_ new: [Handle]) -> AliasOverlay {
-    let replacing = patches.lastIndex {
-      switch $0.edit {
-      case .setEntries, .clear: $0.isConfirmed
-      case .insert, .remove, .replace: false
-      }
-    }
-    guard let replacing else { return with(base: (base ?? []) + new, patches) }
-    // The last confirmed edit that sets or clears the list hides the base. So the entities are appended to its list.
+    guard let last = patches.lastIndex(where: \.isConfirmed) else { return with(base: (base ?? []) + new, patches) }
+    // Entities below a confirmed edit would be removed, hidden, or in front of the entries of that edit.
+    let change = patches[last].change
     var edited = patches
-    var entries: [Handle]? = []
-    edited[replacing].edit.apply(to: &entries)
-    edited[replacing] = Patch(
-      change: patches[replacing].change, edit: .setEntries((entries ?? []) + new), isConfirmed: true)
+    switch patches[last].edit {
+    case .setEntries(let entries):
+      edited[last] = Patch(change: change, edit: .setEntries(entries + new), isConfirmed: true)
+    case .insert(let entries, .last):
+      edited[last] = Patch(change: change, edit: .insert(entries + new, at: .last), isConfirmed: true)
+    case .insert, .remove, .replace, .clear:
+      edited.insert(Patch(change: change, edit: .insert(new, at: .last), isConfirmed: true), at: last + 1)
+    }
     return with(base: base, edited)
   }
 

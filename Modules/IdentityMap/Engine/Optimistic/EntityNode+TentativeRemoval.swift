@@ -12,7 +12,7 @@ protocol TentativelyRemovable: Node {
 extension EntityNode: TentativelyRemovable {
   func patch(removing other: Node?, for change: TentativeChange) {
     let table = core.table(of: T.self)
-    table.patch(self, .init(change: change, effect: other.map { .without($0) } ?? .removal))
+    table.patch(self, .init(change: change, effect: other.map { .without([$0]) } ?? .removal))
     change.add(self, table)
   }
 
@@ -31,11 +31,10 @@ extension EntityNode: TentativelyRemovable {
   /// Removes another entity, which was finally removed, from the confirmed value and from the tentative removals.
   func discard(_ other: Node) {
     guard let overlay else { return }
-    let patches = overlay.patches.filter {
-      if case .without(let removed) = $0.effect { removed !== other } else { true }
-    }
+    let isExcluded = overlay.patches.contains { $0.excludes(other) }
+    let patches = isExcluded ? overlay.patches.compactMap { $0.including(other) } : overlay.patches
     var contents = overlay.contents.filter { $0.node !== other }
-    guard patches.count < overlay.patches.count || contents.count < overlay.contents.count else { return }
+    guard isExcluded || contents.count < overlay.contents.count else { return }
     core.record(self)
     let table = core.table(of: T.self)
     var base = overlay.base
@@ -49,7 +48,7 @@ extension EntityNode: TentativelyRemovable {
       }
     }
     let reduced = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
-    if isAbsent, patches.count < overlay.patches.count, table.exists(by: reduced) {
+    if isAbsent, isExcluded, table.exists(by: reduced) {
       // The entity was only removed because its value required the other entity.
       return table.setOverlay(reduced, of: self)
     }

@@ -29,6 +29,33 @@ final class EntityOverlay<T> {
       case .value, .nested, .removal: false
       }
     }
+
+    /// Whether the effect stores an absent entity.
+    var storesEntity: Bool {
+      switch effect {
+      case .value, .nested: true
+      case .change, .removal, .without: false
+      }
+    }
+
+    /// The tentatively removed entities that the effect removes from the value.
+    private var excluded: [Node] { if case .without(let nodes) = effect { nodes } else { [] } }
+
+    /// Whether the effect removes a tentatively removed entity from the value.
+    func excludes(_ node: Node) -> Bool { excluded.contains { $0 === node } }
+
+    /// The patch without a tentatively removed entity; `nil` when nothing is left of the patch.
+    func including(_ node: Node) -> Patch? {
+      guard excludes(node) else { return self }
+      let others = excluded.filter { $0 !== node }
+      return others.isEmpty ? nil : Patch(change: change, effect: .without(others))
+    }
+
+    /// Both patches as one, if they are removals from the value by one change.
+    fileprivate func joined(with next: Patch) -> Patch? {
+      guard change === next.change, !excluded.isEmpty, !next.excluded.isEmpty else { return nil }
+      return Patch(change: change, effect: .without(excluded + next.excluded))
+    }
   }
 
   /// An effect on the value or on the existence of the entity.
@@ -41,8 +68,8 @@ final class EntityOverlay<T> {
     case nested(T)
     /// Removes the entity.
     case removal
-    /// Removes a tentatively removed entity from the value.
-    case without(Node)
+    /// Removes tentatively removed entities from the value.
+    case without([Node])
   }
 
   init(base: T?, patches: [Patch] = [], contents: [Handle] = [], last: T? = nil) {
@@ -55,6 +82,20 @@ final class EntityOverlay<T> {
   /// Whether a change has an effect here.
   func hasPatches(of change: TentativeChange) -> Bool {
     patches.contains { $0.change === change }
+  }
+
+  /// The overlay with another effect.
+  ///
+  /// Removals of a list's entities are one patch: each new effect applies all patches again, and each patch is a walk
+  /// over the value.
+  func adding(_ patch: Patch) -> EntityOverlay {
+    var patches = patches
+    if let joined = patches.last?.joined(with: patch) {
+      patches[patches.count - 1] = joined
+    } else {
+      patches.append(patch)
+    }
+    return EntityOverlay(base: base, patches: patches, contents: contents, last: last)
   }
 
   /// The overlay without the effects of a change.

@@ -4,10 +4,7 @@ extension EntityTable {
   func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
     core.record(node)
     let overlay = node.overlay ?? EntityOverlay(base: node.read(), contents: node.contents)
-    setOverlay(
-      EntityOverlay(
-        base: overlay.base, patches: overlay.patches + [patch], contents: overlay.contents, last: overlay.last),
-      of: node)
+    setOverlay(overlay.adding(patch), of: node)
   }
 
   /// Adds a tentative change of an entity and of its nested entities.
@@ -100,18 +97,20 @@ extension EntityTable {
   }
 
   /// Confirms a change's effect on an entity. An update of an entity that only another change has stored, and a removal
-  /// from such an entity, become parts of that change, and end with it.
+  /// from such an entity, become parts of that change, and end with it. A removed entity that a later effect has stored
+  /// again exists by that effect.
   func confirm(_ change: TentativeChange, of node: EntityNode<T>) {
     guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
     core.record(node)
-    var base = overlay.base
+    var (base, last, contents) = (overlay.base, overlay.last, overlay.contents)
     var patches: [EntityOverlay<T>.Patch] = []
     // The value after the effects of all changes so far, of an entity without a confirmed value.
     var visible: T?
     // Whether the effects need the value of another change: from an update without a confirmed value on.
     var needsOther = false
+    var isRemoved = false
     for patch in overlay.patches {
-      let exists = overlay.base == nil && apply(patch.effect, to: &visible)
+      let exists = (overlay.base == nil || isRemoved) && apply(patch.effect, to: &visible)
       guard patch.change === change else {
         patches.append(patch)
         continue
@@ -121,14 +120,20 @@ extension EntityTable {
         patches.append(.init(change: other, effect: patch.effect))
         continue
       }
-      guard apply(patch.effect, to: &base) else { return node.removeEverywhere() }
+      if apply(patch.effect, to: &base) { continue }
+      // The effects so far end with the removed entity.
+      if core.graph.keepsRemoved { last = base ?? last }
+      (base, visible, patches, contents) = (nil, nil, [], [])
+      (isRemoved, needsOther) = (true, false)
     }
+    // As when an absent entity is stored.
+    if isRemoved, stampMemory == nil { node.stamp = .nan }
     guard base != nil else {
-      let remaining = EntityOverlay(base: nil, patches: patches, contents: overlay.contents, last: overlay.last)
-      return setOverlay(remaining, of: node)
+      if isRemoved, !patches.contains(where: \.storesEntity) { return node.removeEverywhere() }
+      return setOverlay(EntityOverlay(base: nil, patches: patches, contents: contents, last: last), of: node)
     }
-    let identities = Set(overlay.contents.map { ObjectIdentifier($0.node) })
-    let contents = overlay.contents + node.contents.filter { !identities.contains(ObjectIdentifier($0.node)) }
+    let identities = Set(contents.map { ObjectIdentifier($0.node) })
+    contents += node.contents.filter { !identities.contains(ObjectIdentifier($0.node)) }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
   }
 

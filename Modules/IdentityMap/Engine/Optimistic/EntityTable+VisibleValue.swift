@@ -103,9 +103,9 @@ extension EntityTable {
       if changed.id == before.id { value = changed }
     case .removal:
       return false
-    case .without(let other):
+    case .without(let others):
       guard var reduced = value else { return false }
-      guard remove(other, from: &reduced) else { return false }
+      guard removeAll(Set(others.map { ObjectIdentifier($0) }), from: &reduced) else { return false }
       value = reduced
     }
     return true

@@ -28,7 +28,7 @@ extension StoreCore {
     ended?.clearLogs()
   }
 
-  /// The lengths of all lists that a rollback truncates.
+  /// The lengths of all lists that a rollback truncates, and the records that it restores.
   private struct Savepoint {
     let entries: Int
     let notifiedAfterRollback: Int
@@ -36,14 +36,14 @@ extension StoreCore {
     let changed: Int
     let events: Int
     let changeLog: ChangeLog
-    let records: Int
+    let records: ChangeLog.Content
   }
 
   private var savepoint: Savepoint {
     Savepoint(
       entries: undo.log?.entries.count ?? 0, notifiedAfterRollback: undo.log?.notifiedAfterRollback.count ?? 0,
       versions: undo.log?.versions.count ?? 0, changed: pending.changed.count, events: pending.deferred.events.count,
-      changeLog: instrumentation.changeLog, records: instrumentation.changeLog.count)
+      changeLog: instrumentation.changeLog, records: instrumentation.changeLog.content)
   }
 
   /// Lets nodes be recorded again, for an inner transaction with a rollback of its own.
@@ -81,7 +81,7 @@ extension StoreCore {
     // possible again, so the nodes are brought up to date.
     for node in discarded { bringUpToDate(node) }
     pending.removeEvents(from: start.events)
-    if instrumentation.changeLog === start.changeLog { instrumentation.changeLog.truncate(to: start.records) }
+    if instrumentation.changeLog === start.changeLog { instrumentation.changeLog.restore(start.records) }
   }
 
   /// Notifies observers of the restored value when they have received a value of the transaction. Observers that know
