@@ -259,7 +259,7 @@ struct PostgreSQLCatalog {
     return "SELECT pg_catalog.set_config('lock_timeout', \(text: String(milliseconds)), true)"
   }
 
-  /// The error of a transaction, with a better sentence for a lock that was not acquired in time.
+  /// The error of a transaction. The error of a lock timeout says what to do.
   private func explanationOfLock(_ error: any Error) -> any Error {
     guard let failure = error.serverFailure, failure.isLockTimeout else { return error }
     return CoherenceError(

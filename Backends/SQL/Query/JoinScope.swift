@@ -11,7 +11,7 @@ struct JoinScope {
   private var joins: [Join] = []
   /// The subqueries joined to the tables, which refer to these.
   private var laterals: [(query: SQLFragment, alias: String)] = []
-  /// The number of subqueries that have an alias from this scope.
+  /// The number of aliases that this scope has given to subqueries.
   private var subqueryCount = 0
   /// The scopes around a condition on members, from the outermost to the innermost.
   private var enclosing: [JoinScope] = []

@@ -13,8 +13,8 @@ import Foundation
 /// A copy of a store's file: beside it, made before a migration drops values or records, or at the place that a program
 /// has chosen.
 ///
-/// The copy of a migration gets its name at the end of the migration's transaction, before the commit. A migration that
-/// fails, or whose process is killed earlier, leaves no copy: a program that is started again and again would fill the
+/// The copy of a migration gets its name at the end of the migration's transaction, before the commit. A failed
+/// migration, and the end of the process before that moment, leave no copy: copies of repeated starts would fill the
 /// disk.
 struct SQLiteBackup {
   /// The path of the finished copy; for a migration `<path>.<timestamp>.backup`.

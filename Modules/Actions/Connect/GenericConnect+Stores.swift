@@ -47,7 +47,7 @@ extension GenericConnect {
   }
 
   /// Closes several stores; see ``detach(persistentStore:)``. When one of them is not attached here, none is closed.
-  /// A store that is passed twice counts once.
+  /// Repetitions of a store in the list have no effect.
   public final func detach(persistentStores: [any PersistentStore]) throws {
     let (actions, isCanceling) = try beginDetaching(persistentStores)
     do {

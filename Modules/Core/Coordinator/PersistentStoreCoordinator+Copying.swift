@@ -8,8 +8,8 @@ extension PersistentStoreCoordinator {
   /// identifier of the store, and opens as the store does. Unsaved changes of contexts are not in it.
   ///
   /// Cost: a read of the whole store, and a write of its records. The log of a SQLite store is not shortened meanwhile,
-  /// so that it grows with the saves during the copy. A process that is killed during the copy leaves a file at the
-  /// location that does not open as a store.
+  /// so that it grows with the saves during the copy. A process killed during the copy leaves an incomplete file
+  /// at the location, which does not open as a store.
   ///
   /// - Parameters:
   ///   - store: A store that is attached to any coordinator.

@@ -153,7 +153,7 @@ final class LiveResult {
   /// The entry of a record; `nil` for a record outside of the result and its spare records.
   func entry(of id: ManagedObjectID) -> ResultEntry? { entriesByID[id] }
 
-  /// Makes the entries of records. A record that has not changed keeps its entry, and so its revision.
+  /// Makes the entries of records. An unchanged record keeps its entry, and so its revision.
   private func makeEntries(
     _ records: [RecordState], in source: some PreloadingSource, _ changed: Set<ManagedObjectID>?, _ afterChanges: Bool
   ) throws -> [ResultEntry] {

@@ -124,7 +124,7 @@ extension DeclarationBuilder {
     return false
   }
 
-  /// Whether a path leads over composites to an attribute that is no composite.
+  /// Whether a path leads over composites to an attribute of another kind.
   private func isPart(_ path: ArraySlice<String>, of attributes: [ModelFile.Attribute]) -> Bool {
     guard let attribute = attributes.first(where: { $0.name == path.first }) else { return false }
     if path.count == 1 { return attribute.kind != .composite }

@@ -77,7 +77,7 @@ extension Outbox {
   /// change, and few of them cost few transactions.
   ///
   /// - Parameter delays: The ends of the delays, by the identifiers of the entries.
-  /// - Returns: The delays of the entries that have lost ten races alone, for the next search.
+  /// - Returns: The delays that ten lost races have left, for the next search.
   func endDelays(
     _ delays: [ManagedObjectID: Date], in context: ManagedObjectContext
   ) throws -> [ManagedObjectID: Date] {

@@ -42,7 +42,7 @@ struct ForwardSearch: Sendable {
   let admission: CircuitBreaker.Admission
   /// The stores whose entries the search reads; `nil` for all stores. The others have failed.
   var stores: Set<StoreIdentifier>?
-  /// The number of calls that can be added to the running and waiting ones.
+  /// The number of further calls beside the running and the waiting calls.
   var freeCalls: Int
   /// The values that the server has sent for edits, by the first entries of the edits.
   let serverValues: [ManagedObjectID: [String: AttributeValue]]

@@ -11,8 +11,8 @@ extension Outbox {
   /// sendable ones.
   ///
   /// Called inside of the context, after ``makeEntries(through:limit:)``. Saves of the time in between are still in the
-  /// log: their records, and all later saves, wait for the next call. In a store with a save that cannot be
-  /// read, later saves wait until that save is dropped. Values over 32 KB are left out, see ``loaded(_:in:)``.
+  /// log: their records, and all later saves, wait for the next call. In a store with an unreadable
+  /// save, later saves wait until that save is dropped. Values over 32 KB are left out, see ``loaded(_:in:)``.
   ///
   /// - Parameters:
   ///   - date: The present time.
@@ -139,7 +139,7 @@ extension Outbox {
   /// The records of entities that the model does not have. Their entries wait for a program that has the entities: a
   /// later program has added them, or an earlier program has saved them before the model removed them.
   ///
-  /// The models that have opened a store do not tell these two cases apart. An earlier program that attaches the store
+  /// The models of the store do not distinguish these two cases. An earlier program that attaches the store
   /// for the first time has the last model of the store, as a later program without the entity.
   private func unknownRecords(_ nodes: [OutboxNode]) -> Set<OutboxRecord> {
     Set(nodes.lazy.filter { !$0.isEntityKnown }.map(\.record))

@@ -217,8 +217,8 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Returns the store for the statuses of an entity, which is also the store of its new records: the first store with
-  /// the entity that is not read-only. A read-only store serves programs that only read the statuses.
+  /// Returns the store for the statuses of an entity, which is also the store of its new records: the first writable
+  /// store with the entity. A read-only store serves programs that only read the statuses.
   private func store(for entity: EntityDescription) throws -> any PersistentStore {
     let stores = coordinator.persistentStores.filter { store in
       store.environment.entities.contains { $0.name == entity.name }
