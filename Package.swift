@@ -220,7 +220,8 @@ let package = Package(
       ],
       path: "Tests/PostgreSQL", swiftSettings: strict),
     .testTarget(
-      name: "SQLTests", dependencies: ["CoherenceCore", "TestSupport"], path: "Tests/SQL", swiftSettings: strict),
+      name: "SQLTests", dependencies: ["CoherenceCore", "TestRandom", "TestSupport"], path: "Tests/SQL",
+      swiftSettings: strict),
     .testTarget(
       name: "StrategiesTests",
       dependencies: [

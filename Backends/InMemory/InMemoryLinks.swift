@@ -9,7 +9,10 @@ struct InMemoryLinks: Sendable {
   private var sourcesByTarget: TreeDictionary<Int64, TreeSet<Int64>> = [:]
 
   /// Whether a link connects the same ends.
-  func contains(_ link: Link) -> Bool { bySource[link.source]?[link.target] != nil }
+  func contains(_ link: Link) -> Bool { contains(source: link.source, target: link.target) }
+
+  /// Whether a link connects two records.
+  func contains(source: Int64, target: Int64) -> Bool { bySource[source]?[target] != nil }
 
   /// The keys linked to a target.
   func sources(of target: Int64) -> TreeSet<Int64> { sourcesByTarget[target] ?? [] }

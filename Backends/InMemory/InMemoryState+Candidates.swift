@@ -75,6 +75,18 @@ extension InMemoryState {
     return (path, keys)
   }
 
+  /// The keys of the records that a predicate, or a part of a conjunction, names by their identifiers; `nil` if it names
+  /// none.
+  func namedKeys(in predicate: FetchPredicate, of entity: EntityDescription) -> Set<Int64>? {
+    for (path, values) in predicate.requirements {
+      guard let resolved = try? ResolvedPath(path, from: entity), resolved.steps.isEmpty, resolved.target == .identity,
+        let keys = keys(of: values, in: entity.root)
+      else { continue }
+      return keys
+    }
+    return nil
+  }
+
   // MARK: Searches
 
   /// The search for the records of an entity at whose path an index finds one of the values; `nil` without an index.

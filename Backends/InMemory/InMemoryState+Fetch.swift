@@ -85,7 +85,7 @@ extension Array {
   ///
   /// A short prefix is selected without a sort of all elements: the array of candidates is sorted and cut to the length
   /// whenever it has twice the length. An element behind the last element of the cut array is no candidate.
-  fileprivate func sorted(prefix length: Int?, by precedes: (Element, Element) -> Bool) -> [Element] {
+  func sorted(prefix length: Int?, by precedes: (Element, Element) -> Bool) -> [Element] {
     guard let length, length < count / 4 else { return sorted(by: precedes) }
     guard length > 0 else { return [] }
     var candidates: [Element] = []
@@ -104,7 +104,7 @@ extension Array {
 
 extension StoreQuery {
   /// The index behind the last row of the range; `nil` without a limit, and if the index is no `Int`.
-  fileprivate var rangeEnd: Int? {
+  var rangeEnd: Int? {
     guard let limit else { return nil }
     let (end, overflows) = max(offset, 0).addingReportingOverflow(max(limit, 0))
     return overflows ? nil : end

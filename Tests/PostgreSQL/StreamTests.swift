@@ -96,6 +96,22 @@ import Testing
   }
 
   @Test(arguments: [true, false])
+  func `the detachment of a store ends the transactions of its unread streams`(isCopied: Bool) async throws {
+    var iterator = context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)).makeAsyncIterator()
+    #expect(try await iterator.next() != nil)
+    for store in coordinator.persistentStores { try coordinator.remove(store) }
+    // The lock waits for the end of each transaction that has read the table.
+    let connection = try schema.administration()
+    _ = try connection.run(
+      [
+        "SET lock_timeout = '30s'", "BEGIN",
+        "LOCK TABLE \(name: schema.name).\(name: "Person") IN ACCESS EXCLUSIVE MODE", "ROLLBACK",
+      ], isPrepared: false)
+    let error = await #expect(throws: CoherenceError.self) { while try await iterator.next() != nil {} }
+    #expect(error?.code == .storeDetached)
+  }
+
+  @Test(arguments: [true, false])
   func `readers do not wait for streams, however many have the connections of the pool`(isCopied: Bool) async throws {
     let streams = (0..<3).map { _ in context().stream(Self.request(isCopied), unreadLimit: .seconds(3600)) }
     var iterators = streams.map { $0.makeAsyncIterator() }

@@ -85,25 +85,25 @@ import Testing
       path: place.path, role: .writer, busyTimeout: 10, logger: place.environment(model).logger)
   }
 
-  static let limits: [(Duration, Int64)] = [
-    (.milliseconds(5), 5), (.milliseconds(-5), 0), (.seconds(10_000_000), Int64(Int32.max)),
+  static let limits: [(Duration, Duration)] = [
+    (.milliseconds(5), .milliseconds(5)), (.milliseconds(-5), .zero), (.seconds(10_000_000), .seconds(10_000_000)),
   ]
 
   @Test(arguments: limits)
-  func `a wait with a limit has the limit, and later waits have the usual one`(limit: Duration, time: Int64) throws {
+  func `a wait with a limit has the limit, and later waits have the usual one`(limit: Duration, time: Duration) throws {
     struct Refusal: Error {}
     let connection = try connection()
-    let times = try connection.use { session -> [[Int64]] in
-      var times: [[Int64]] = []
-      func note() throws { times.append(try session.integers("PRAGMA busy_timeout")) }
-      try session.waitingForOthers(atMost: limit) { try note() }
-      try note()
+    let times = try connection.use { session -> [Duration] in
+      var times: [Duration] = []
+      func note() { times.append(session.busyWait.limit) }
+      session.waitingForOthers(atMost: limit) { note() }
+      note()
       try? session.waitingForOthers(atMost: limit) { throw Refusal() }
-      try note()
-      try session.waitingForOthers(atMost: nil) { try note() }
+      note()
+      session.waitingForOthers(atMost: nil) { note() }
       return times
     }
-    #expect(times == [[time], [10_000], [10_000], [10_000]])
+    #expect(times == [time, .seconds(10), .seconds(10), .seconds(10)])
     connection.close()
   }
 

@@ -3,6 +3,14 @@ import CoherenceCore
 import Foundation
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The errors for the codes of SQLite.
 @Suite struct FailureCodeTests {
   static let codes: [(Int32, String, ErrorCode)] = [
@@ -53,6 +61,17 @@ import Testing
     #expect(SQLiteFailure(code: code, message: "x").mayHaveCommitted == mayHaveCommitted)
   }
 
+  @Test(
+    arguments: [
+      (778, EFBIG, 13), (778, EDQUOT, 13), (4874, EFBIG, 13), (778, EIO, 778), (266, EFBIG, 266), (11, EFBIG, 11),
+    ]
+      as [(Int32, Int32, Int32)])
+  func `a write that a quota or a limit for the size of files refuses is one on a full disk`(
+    code: Int32, systemError: Int32, expected: Int32
+  ) {
+    #expect(SQLiteFailure.code(code, systemError: systemError) == expected)
+  }
+
   @Test func `only an overflow of a sum is one`() {
     #expect(SQLiteFailure(code: 1, message: "integer overflow").isSumOverflow)
     #expect(SQLiteFailure(code: 1, message: SumFunction.overflowMessage).isSumOverflow)
@@ -72,6 +91,7 @@ import Testing
     #expect(obstacle(directory.path + "/new") == nil)
     let missing = directory.path + "/missing"
     #expect(obstacle(missing + "/x") == "The directory '\(missing)' does not exist; create it before the store.")
+    #expect(obstacle("/dev/null") == "'/dev/null' is a device, a pipe or a socket; choose another file for the store.")
     #expect(obstacle(file + "/x") == "'\(file)' is not a directory; choose another place for the store.")
   }
 

@@ -5,6 +5,14 @@ import GRDB
 import TestSupport
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite struct FileTests {
   private let place: TemporaryStore
   private let model: ManagedObjectModel
@@ -28,6 +36,21 @@ import Testing
     try content.write(to: place.url)
     #expect(code() == .notADatabase)
     #expect(try Data(contentsOf: place.url) == content)
+  }
+
+  @Test func `a pipe is refused as the file of a store, and stays where it is`() throws {
+    try #require(mkfifo(place.path, 0o600) == 0)
+    let (factory, environment) = (SQLiteStoreFactory(), place.environment(model))
+    let attempts: [() throws -> Void] = [
+      { _ = try factory.open(environment) }, { _ = try factory.metadata(environment) },
+      { _ = try factory.setAside(environment) }, { try factory.erase(environment) },
+    ]
+    for attempt in attempts {
+      let error = #expect(throws: CoherenceError.self) { try attempt() }
+      #expect(error?.code == .storeInaccessible)
+      #expect(error?.message.contains("is a device, a pipe or a socket") == true)
+    }
+    #expect(FileManager.default.fileExists(atPath: place.path))
   }
 
   @Test func `the database of another program is refused and stays unchanged`() throws {

@@ -53,6 +53,27 @@ import Testing
     #expect(try store.fetch(StoreQuery(entity: store.entity("Person"), predicate: predicate)).isEmpty)
   }
 
+  @Test func `a save that meets the transaction of another program ends with the cancellation of its task`()
+    async throws
+  {
+    let row = try store.row("Person", ["name": .string("late")])
+    let other = try OtherProgram(place.path, keepsTransactions: true)
+    try other.run("BEGIN IMMEDIATE")
+    await Task { [store] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      let error = #expect(throws: CoherenceError.self) {
+        try store.save(StoreSaveRequest(steps: [.insert(row.entity, [row])]))
+      }
+      #expect(error?.code == .cancelled)
+      #expect(error?.outcome == .notApplied)
+    }.value
+    try other.run("ROLLBACK")
+    #expect(try store.fetch(StoreQuery(entity: row.entity)).count == 60)
+    try store.save(StoreSaveRequest(steps: [.insert(row.entity, [row])]))
+    #expect(try store.fetch(StoreQuery(entity: row.entity)).count == 61)
+    try other.close()
+  }
+
   @Test func `a fetch in perform is interrupted in the store`() async throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: store.environment.model)
     try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)

@@ -54,6 +54,24 @@ import Testing
     #expect(try later.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM other") } == 0)
   }
 
+  @Test func `a cancelled opening removes no new file that another process has begun to write`() async throws {
+    let environment = place.environment(model)
+    let (path, options, logger) = (place.path, try SQLiteOptions(environment), environment.logger)
+    try await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      var other: OtherProgram?
+      let error = #expect(throws: CoherenceError.self) {
+        _ = try SQLiteFile.shared(path: path, options: options, logger: logger) {
+          other = try OtherProgram(path, keepsTransactions: true)
+          try other?.run("BEGIN IMMEDIATE; CREATE TABLE other (a)")
+        }
+      }
+      #expect(error?.code == .cancelled)
+      try #require(other).run("COMMIT")
+    }.value
+    try OtherProgram(path).run("SELECT a FROM other")
+  }
+
   @Test func `a file is opened while another thread waits in the opening of another file`() throws {
     let environment = place.environment(model)
     let options = try SQLiteOptions(environment)

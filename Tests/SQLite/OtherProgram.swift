@@ -4,7 +4,12 @@ import GRDB
 final class OtherProgram {
   private let queue: DatabaseQueue
 
-  init(_ path: String) throws { queue = try DatabaseQueue(path: path) }
+  /// - Parameter keepsTransactions: Whether a transaction may stay open after ``run(_:)``.
+  init(_ path: String, keepsTransactions: Bool = false) throws {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = keepsTransactions
+    queue = try DatabaseQueue(path: path, configuration: configuration)
+  }
 
   /// Runs SQL, each statement in a separate transaction.
   func run(_ text: String) throws { try queue.inDatabase { try $0.execute(sql: text) } }

@@ -30,5 +30,7 @@ extension CoherenceError {
 
   /// The sentence of a violated reference for which the engine names neither the record nor the relationship.
   package static let danglingReferenceMessage =
-    "A relationship leads to a record that does not exist, or a deleted record is still referred to."
+    "A relationship leads to a record that does not exist, or a deleted record is still referred to; refresh the "
+    + "objects and save again. If a program with a later model has added a relationship to the store meanwhile, detach "
+    + "the store and attach it again."
 }

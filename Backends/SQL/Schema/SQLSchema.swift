@@ -31,11 +31,15 @@ package struct SQLSchema: Sendable {
   /// - Parameters:
   ///   - stored: The schema of the store, whose names stay.
   ///   - keepsRules: Whether indexes and constraints of the stored schema stay as they are, because the model is older.
+  ///   - former: The schema of the store before a change drops parts. New parts get other names: the statements of a
+  ///     program that has the store open with an earlier model then fail, and neither read nor write values of another
+  ///     form.
   package init(
-    environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil, keepsRules: Bool = false
+    environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil, keepsRules: Bool = false,
+    former: StoredSchema? = nil
   ) {
     var builder = SQLSchemaBuilder(
-      environment: environment, dialect: dialect, stored: stored, keepsRules: keepsRules)
+      environment: environment, dialect: dialect, stored: stored, keepsRules: keepsRules, former: former)
     self = builder.build()
   }
 

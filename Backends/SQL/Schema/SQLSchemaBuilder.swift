@@ -7,6 +7,8 @@ struct SQLSchemaBuilder {
   private let stored: StoredSchema?
   /// Whether indexes and constraints of the stored schema stay as they are.
   private let keepsRules: Bool
+  /// The schema before a change drops parts, whose names no new part gets; `nil` without drops.
+  private let former: StoredSchema?
   /// The names of tables, indexes and constraints, which share one space of names.
   private var relations: SQLNames
   /// The names of the tables, by root.
@@ -14,14 +16,19 @@ struct SQLSchemaBuilder {
   /// The names of all entities in their records.
   private var recordNames: [ObjectIdentifier: String] = [:]
 
-  init(environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?, keepsRules: Bool) {
+  init(
+    environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema?, keepsRules: Bool,
+    former: StoredSchema?
+  ) {
     self.keepsRules = keepsRules
+    self.former = former
     self.environment = environment
     self.dialect = dialect
     self.stored = stored
     relations = SQLNames(dialect: dialect)
     for name in [SQLSchema.metadataTable, SQLSchema.keyTable] { relations.reserve(name) }
     for name in stored?.relationNames ?? [] { relations.reserve(name) }
+    for table in former?.linkTables ?? [] { relations.reserve(table.name) }
   }
 
   /// Lays out all tables: first the names of the tables, which foreign keys need, then the link tables, then the
@@ -108,14 +115,17 @@ struct SQLSchemaBuilder {
     of root: EntityDescription, table: String, _ storedTable: StoredSchema.Table?
   ) -> [SQLColumn] {
     var names = SQLNames(dialect: dialect)
-    for name in [SQLTable.id, SQLTable.version, SQLTable.entity] + (storedTable?.columns.map(\.name) ?? []) {
-      names.reserve(name)
-    }
+    let formerTable = former?.table(ofRoot: root.name)
+    let storedColumns = (storedTable?.columns ?? []) + (formerTable?.columns ?? [])
+    for name in [SQLTable.id, SQLTable.version, SQLTable.entity] + storedColumns.map(\.name) { names.reserve(name) }
     var columns: [SQLColumn] = []
     for entity in root.hierarchyByName {
       for slot in entity.slots.dropFirst(entity.superentity?.slotCount ?? 0) {
         let key = SQLColumn.Key(slot)
-        let candidates = [slot.name, "\(slot.name)$\(entity.name)"]
+        // A column that replaces a column of another type has the name of a converted column.
+        let isReplacement = formerTable?.column(key) != nil
+        let type = StoredSchema.Column(SQLColumn(name: slot.name, slot: slot, foreignKey: nil)).type
+        let candidates = [isReplacement ? "\(slot.name)$\(type)" : slot.name, "\(slot.name)$\(entity.name)"]
         let name =
           storedTable?.column(key)?.name ?? names.allocate(candidates, key: "\(entity.name).\(slot.name)")
         let foreignKey = foreignKey(of: slot, storedTable?.column(key), column: "\(table).\(name)")
@@ -190,14 +200,17 @@ struct SQLSchemaBuilder {
       }
     }
     for entity in root.hierarchyByName {
-      let members =
-        entity === root ? nil : entity.concreteEntities.map { recordNames[ObjectIdentifier($0)] ?? $0.name }.sorted()
+      // Called for constraints alone: the names of all descendants of each entity are many.
+      func members() -> [String]? {
+        if entity === root { return nil }
+        return entity.concreteEntities.map { recordNames[ObjectIdentifier($0)] ?? $0.name }.sorted()
+      }
       for properties in environment.ownConstraints(of: entity) {
-        add(names(properties), isUnique: true, entities: members)
+        add(names(properties), isUnique: true, entities: members())
       }
       if environment.allowsDuplicateKeys, let key = entity.keyConstraint {
         // Other programs rely on the constraint that the store has.
-        let index = SQLIndex(name: "", columns: names(key), isUnique: true, entities: members)
+        let index = SQLIndex(name: "", columns: names(key), isUnique: true, entities: members())
         if storedTable?.indexes.contains(where: index.isEquivalent) == true { indexes.append(index) }
       }
       for properties in entity.indexes.dropFirst(entity.superentity?.indexes.count ?? 0) { add(names(properties)) }
@@ -209,7 +222,14 @@ struct SQLSchemaBuilder {
 extension EntityDescription {
   /// The hierarchy below the entity, ancestors first and siblings by name: the same for every order of declaration.
   fileprivate var hierarchyByName: [EntityDescription] {
-    [self] + subentities.sorted { $0.name < $1.name }.flatMap(\.hierarchyByName)
+    var entities: [EntityDescription] = []
+    appendHierarchyByName(to: &entities)
+    return entities
+  }
+
+  private func appendHierarchyByName(to entities: inout [EntityDescription]) {
+    entities.append(self)
+    for subentity in subentities.sorted(by: { $0.name < $1.name }) { subentity.appendHierarchyByName(to: &entities) }
   }
 }
 

@@ -10,10 +10,11 @@ extension SchemaChange {
     // The look-up may lay out the change in another way.
     var change = self
     let losses = try change.resolve { Int(try numbers($0).first ?? 0) }
-    // Conversions and losses may remove duplicates, and a new column has none yet.
-    if losses.isEmpty, change.stages.isEmpty {
-      let schema = change.namedSchema
-      try change.refuseDuplicates(under: change.constraints.filter { $0.isSearchable(in: schema) }, numbers)
+    // Losses may remove duplicates, and so may the computation of values. A new column has none yet.
+    if losses.isEmpty {
+      let (schema, steps) = (change.namedSchema, change.stages.map(\.conversion))
+      let searched = change.constraints.filter { $0.isSearchable(in: schema, besides: steps) }
+      try change.refuseDuplicates(under: searched, numbers)
     }
     let statements = change.stages.flatMap(\.statements) + change.statements + change.constraints.map(\.creation)
     let conversions = change.stages.map { "\($0.conversion.column.key.entity).\($0.conversion.column.key.slot)" }

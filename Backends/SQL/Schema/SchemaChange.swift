@@ -147,11 +147,14 @@ package struct SchemaChange {
     // A dropped column may make way for that of a former name.
     if !drops.columns.isEmpty { remaining = remaining.renamed(for: environment) }
     remaining = remaining.converting(conversions, for: dialect)
-    schema = SQLSchema(environment: environment, dialect: dialect, stored: remaining, keepsRules: age == .older)
+    schema = SQLSchema(
+      environment: environment, dialect: dialect, stored: remaining, keepsRules: age == .older,
+      former: drops == SchemaDrops() ? nil : namedSchema)
     let migration = SchemaMigration(
       from: MigrationSource(
         stored: namedSchema, remaining: remaining, drops: drops, conversions: conversions),
-      to: schema, wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived, dialect: dialect)
+      to: schema, isKnownModel: age != .unseen, wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived,
+      dialect: dialect)
     stages = migration.stages
     // A user without the right to change the store reads it without the completion.
     statements = migration.statements + (canMigrate ? migration.completion : [])

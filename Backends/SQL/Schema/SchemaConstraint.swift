@@ -35,11 +35,13 @@ package struct SchemaConstraint: Sendable {
 
   // MARK: Duplicates
 
-  /// Whether the records of a stored schema can be searched for duplicates, because the table has the columns.
-  func isSearchable(in schema: StoredSchema) -> Bool {
+  /// Whether the records of a stored schema can be searched for duplicates, because the table has the columns, and no
+  /// step writes one of them.
+  func isSearchable(in schema: StoredSchema, besides steps: [ConversionStep]) -> Bool {
     guard let stored = schema.table(ofRoot: root.name) else { return false }
     let names = Set(stored.columns.map(\.name))
     return stored.name == table && names.isSuperset(of: index.columns)
+      && !steps.contains { $0.table == table && index.columns.contains($0.column.name) }
   }
 
   /// The number of values that several records have.

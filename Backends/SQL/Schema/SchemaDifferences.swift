@@ -140,12 +140,16 @@ struct SchemaDifferences {
     let path = "'\(wanted.entity).\(wanted.slot)'"
     let related = Set((column.slot.entity.ancestors + column.slot.entity.hierarchy).map(\.name))
     let remaining = Set(table.columns.map(\.key))
+    // A property may get another entity and another name at once.
+    let names = [wanted.slot] + column.slot.formerNames
     let moved = storedTable.columns.first {
-      $0.slot == wanted.slot && related.contains($0.entity) && !remaining.contains($0.key)
+      names.contains($0.slot) && related.contains($0.entity) && !remaining.contains($0.key)
     }
     var mismatches: [SchemaMismatch] = []
     if let moved {
-      mismatches.append(loss("\(path) is declared by '\(moved.entity)' in the store.", of: moved, in: storedTable))
+      let name = moved.slot == wanted.slot ? "" : " as '\(moved.slot)'"
+      mismatches.append(
+        loss("\(path) is declared by '\(moved.entity)'\(name) in the store.", of: moved, in: storedTable))
     }
     let hasRecords = storedTable.entities.contains { $0.name == wanted.entity }
     if hasRecords, !wanted.isOptional, column.defaultValue.isNull {
@@ -179,7 +183,7 @@ struct SchemaDifferences {
   private var relationshipMismatches: [SchemaMismatch] {
     let changed = changedRelationships
     let keys = Set(changed.map { SQLColumn.Key(entity: $0.stored.entity, slot: $0.stored.name) })
-    return changed.compactMap { mismatch($0.sentence, of: $0.stored, besides: keys) } + renamedLinks
+    return changed.compactMap { mismatch($0.sentence, of: $0.stored, besides: keys) } + renamedLinks + movedLinks
   }
 
   /// A stored relationship that has another form in the model.
@@ -268,6 +272,27 @@ struct SchemaDifferences {
       }
       return former.map {
         loss("The inverse of '\(table.links.forward.name)' differs between the store and the model.", of: $0)
+      }
+    }
+  }
+}
+
+extension SchemaDifferences {
+  /// Links of a relationship without an inverse, which a superentity or a subentity declares in the store. The inverse of
+  /// a relationship leads to another entity after a move, which is a difference of its own.
+  private var movedLinks: [SchemaMismatch] {
+    let wanted = Set(new.linkTables.map(\.links.name))
+    return new.linkTables.compactMap { table in
+      let relationship = table.links.forward
+      guard table.links.backward == nil, !old.linkTables.contains(where: { $0.links == table.links.name }) else {
+        return nil
+      }
+      let entities = (relationship.entity.ancestors + relationship.entity.hierarchy).map(\.name)
+      let names = [relationship.name] + relationship.formerNames
+      let paths = entities.flatMap { entity in names.map { "\(entity).\($0)" } }
+      return old.linkTables.first { paths.contains($0.links) && !wanted.contains($0.links) }.map { links in
+        loss(
+          "'\(relationship.entity.name).\(relationship.name)' is declared as '\(links.links)' in the store.", of: links)
       }
     }
   }

@@ -23,6 +23,8 @@ package struct SchemaMigration: Sendable {
   private let drops: SchemaDrops
   /// The columns that a new column of another type replaces.
   private let converted: Set<SchemaDrops.Column>
+  /// Whether a program has opened the store with the model before.
+  private let isKnownModel: Bool
   /// Whether a program with another model opened the store last.
   private let wasOpenedByOtherModel: Bool
   /// The names of entities whose derived values another model may have computed, or left out.
@@ -34,6 +36,7 @@ package struct SchemaMigration: Sendable {
     new = schema
     drops = SchemaDrops()
     converted = []
+    isKnownModel = false
     wasOpenedByOtherModel = false
     rederived = []
     statements = schemaStatements.bookkeeping
@@ -44,14 +47,16 @@ package struct SchemaMigration: Sendable {
   ///
   /// - Parameters:
   ///   - schema: The schema of the model.
+  ///   - isKnownModel: Whether a program has opened the store with the model before.
   ///   - wasOpenedByOtherModel: Whether a program with another model opened the store last, which may have written
   ///     records without values that the model requires.
   ///   - rederived: The names of entities that the last model did not have in the same form.
   init(
-    from source: MigrationSource, to schema: SQLSchema, wasOpenedByOtherModel: Bool, rederiving rederived: Set<String>,
-    dialect: any SQLDialect
+    from source: MigrationSource, to schema: SQLSchema, isKnownModel: Bool, wasOpenedByOtherModel: Bool,
+    rederiving rederived: Set<String>, dialect: any SQLDialect
   ) {
     let (old, remaining) = (source.stored, source.remaining)
+    self.isKnownModel = isKnownModel
     self.wasOpenedByOtherModel = wasOpenedByOtherModel
     self.rederived = rederived
     schemaStatements = SchemaStatements(dialect: dialect)
@@ -105,7 +110,7 @@ package struct SchemaMigration: Sendable {
             let fill = fill(column, of: table)
           {
             if stored.isOptional {
-              statements.append(fill)
+              if fillsGaps(of: column, in: table) { statements.append(fill) }
             } else if wasOpenedByOtherModel, mayLackEngineDefault(column, stored, of: table) {
               completion.append(fill)
             }
@@ -128,6 +133,13 @@ package struct SchemaMigration: Sendable {
   private func mayLackEngineDefault(_ column: SQLColumn, _ stored: StoredSchema.Column, of table: SQLTable) -> Bool {
     table.allowsEngineDefault(of: column)
       && (column.slot.entity !== table.root || stored.hasEngineDefault == false)
+  }
+
+  /// Whether records without a value get the default of an attribute that became required. In a column of a unique
+  /// index, a second record with the default would be a duplicate: the check of the records refuses a new model, and a
+  /// known model opens the store with the gaps that a program with another model left.
+  private func fillsGaps(of column: SQLColumn, in table: SQLTable) -> Bool {
+    !isKnownModel || !table.indexes.contains { $0.isUnique && $0.columns.contains(column.name) }
   }
 
   /// The statement that gives the default to the records without a value; `nil` when no entity has such records.
@@ -182,10 +194,13 @@ package struct SchemaMigration: Sendable {
     }
   }
 
-  /// Whether the last model had an entity in another form that the values depend on.
+  /// Whether the last model had an entity in another form that the values depend on, or the migration deletes records
+  /// that the values depend on.
   private func isRederived(_ derivation: RelationshipDerivation) -> Bool {
     let entities = [derivation.attribute.entity] + derivation.relationships.map(\.destination)
-    return entities.contains { entity in entity.hierarchy.contains { rederived.contains($0.name) } }
+    return entities.contains { entity in
+      drops.entities[entity.root.name] != nil || entity.hierarchy.contains { rederived.contains($0.name) }
+    }
   }
 
   // MARK: Converting
@@ -262,7 +277,17 @@ package struct SchemaMigration: Sendable {
       guard let column = wanted.columns.first(where: { $0.key == stored.key }) else { return false }
       return column.foreignKey?.table != stored.foreignKey?.table
     }
-    return !isRebuilt && wanted.indexes.contains(index)
+    return !isRebuilt && !isFilled(index, of: wanted, table) && wanted.indexes.contains(index)
+  }
+
+  /// Whether the migration gives the default to records in a unique index, which is then made again after the check of
+  /// the records: the engine would end the migration at the first duplicate, with an error of a save.
+  private func isFilled(_ index: SQLIndex, of wanted: SQLTable, _ table: StoredSchema.Table) -> Bool {
+    guard index.isUnique, !isKnownModel else { return false }
+    return wanted.columns.contains { column in
+      index.columns.contains(column.name) && !column.defaultValue.isNull && !StoredSchema.Column(column).isOptional
+        && table.column(column.key)?.isOptional == true
+    }
   }
 
   /// Drops the indexes that do not outlive the migration, before any column that they include is dropped.

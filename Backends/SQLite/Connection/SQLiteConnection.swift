@@ -12,6 +12,8 @@ final class SQLiteConnection: @unchecked Sendable {
   private let lock = Lock()
   /// SQLite's connection; `nil` after it was closed.
   private var handle: OpaquePointer?
+  /// The waits of the connection for other processes.
+  fileprivate let busyWait: SQLiteBusyWait
   private let errors: SQLiteErrorTranslator
   private let logger: Logger
   /// The state of a file that no program changes, when the connection was opened; `nil` for any other file.
@@ -52,8 +54,9 @@ final class SQLiteConnection: @unchecked Sendable {
     errors = SQLiteErrorTranslator(path: path, files: files)
     self.logger = logger
     fixedState = role == .readerOfFixedFile ? FileState(path: path) : nil
+    busyWait = SQLiteBusyWait(limit: .seconds(busyTimeout))
     do {
-      handle = try SQLiteOpening(role: role, busyTimeout: busyTimeout).open(path)
+      handle = try SQLiteOpening(role: role, busyWait: busyWait).open(path)
     } catch {
       throw errors.translated(error)
     }
@@ -154,6 +157,9 @@ struct SQLiteSession {
 
   /// Whether the transaction has read, and therefore sees one state.
   var isReading: Bool { sqlite3_txn_state(handle, "main") != SQLITE_TXN_NONE }
+
+  /// The waits for other processes.
+  var busyWait: SQLiteBusyWait { connection.busyWait }
 
   /// The index of the log, which the connection has open.
   var logIndex: SQLiteLogIndex? { SQLiteLogIndex(of: handle) }
@@ -257,7 +263,7 @@ struct SQLiteSession {
   /// - Returns: Whether it is certain that no process will find the transaction.
   private func undoFailedCommit() -> Bool {
     do {
-      try execute("BEGIN IMMEDIATE")
+      try uninterrupted { try execute("BEGIN IMMEDIATE") }
       defer { rollBack() }
       if try !SQLiteLog(of: handle, path: connection.files.path).hasUnseenCommit { return true }
       try rewriteUserVersion()

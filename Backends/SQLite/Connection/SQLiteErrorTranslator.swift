@@ -3,6 +3,14 @@ import CoherenceSQL
 import Foundation
 import GRDBSQLite
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// SQLite's error for a failed call. Never contains a value of a record.
 public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   /// The extended result code.
@@ -30,8 +38,20 @@ public struct SQLiteFailure: Error, Sendable, CustomStringConvertible {
   }
 
   /// The failure of the last call on a connection.
+  ///
+  /// To be called directly after the call, because SQLite leaves the error of a failed write to a log in `errno` alone.
   init(_ connection: OpaquePointer?) {
-    self.init(code: sqlite3_extended_errcode(connection), message: String(cString: sqlite3_errmsg(connection)))
+    let ownError = errno
+    let knownError = sqlite3_system_errno(connection)
+    self.init(
+      code: Self.code(sqlite3_extended_errcode(connection), systemError: knownError == 0 ? ownError : knownError),
+      message: String(cString: sqlite3_errmsg(connection)))
+  }
+
+  /// The code of a failure whose cause is an error of the operating system. SQLite reports a full disk as such, but a
+  /// quota and a limit for the size of files as a failed write.
+  static func code(_ code: CInt, systemError: CInt) -> CInt {
+    SQLiteCode.failedWrites.contains(code) && [EFBIG, EDQUOT].contains(systemError) ? SQLITE_FULL : code
   }
 }
 
@@ -73,14 +93,8 @@ struct SQLiteErrorTranslator {
     switch failure.primaryCode {
     case SQLITE_NOTADB:
       return (.notADatabase, "'\(path)' is not a SQLite database; choose another file, or move this one away.")
-    case SQLITE_CORRUPT where failure.isOfUnknownSyntax:
-      return (
-        .schemaChanged,
-        "A program with another version of SQLite has added a part to '\(path)' that this version cannot read, or the "
-          + "file is damaged (\(failure.message)); remove that part with the other program, or update SQLite."
-      )
     case SQLITE_CORRUPT:
-      return (.storeCorrupt, "'\(path)' is damaged (\(failure.message)); restore it from a backup.")
+      return corruption(failure)
     case SQLITE_READONLY where failure.code == SQLiteCode.moved:
       return (
         .storeInaccessible,
@@ -95,11 +109,17 @@ struct SQLiteErrorTranslator {
         Self.obstacle(path)
           ?? "'\(path)' cannot be opened (\(failure.message)); check the permissions of the file and its directory."
       )
+    case SQLITE_BUSY where Task.isCancelled:
+      return (.cancelled, "The task was cancelled while another process had locked '\(path)'.")
     // SQLite gives up a read with a failure of the protocol when another process recovers the log for long.
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
       return (.storeBusy, "'\(path)' is locked by another process; try again, or raise the option 'busyTimeout'.")
     case SQLITE_FULL:
-      return (.storeFull, "No space is left for '\(path)'; free some space and try again.")
+      return (
+        .storeFull,
+        "No space is left for '\(path)', or a limit for the size of files is reached; free some space, or raise the "
+          + "limit, and try again."
+      )
     case SQLITE_INTERRUPT:
       return (.cancelled, "The task was cancelled while '\(path)' was read.")
     case SQLITE_CONSTRAINT:
@@ -124,6 +144,17 @@ struct SQLiteErrorTranslator {
     default:
       return (.inputOutput, "Reading or writing '\(path)' failed (\(failure.message)).")
     }
+  }
+
+  private func corruption(_ failure: SQLiteFailure) -> (ErrorCode, String) {
+    guard failure.isOfUnknownSyntax else {
+      return (.storeCorrupt, "'\(path)' is damaged (\(failure.message)); restore it from a backup.")
+    }
+    return (
+      .schemaChanged,
+      "A program with another version of SQLite has added a part to '\(path)' that this version cannot read, or the "
+        + "file is damaged (\(failure.message)); remove that part with the other program, or update SQLite."
+    )
   }
 
   private func constraint(_ failure: SQLiteFailure) -> (ErrorCode, String) {
@@ -153,6 +184,9 @@ struct SQLiteErrorTranslator {
     var isDirectory: ObjCBool = false
     if files.fileExists(atPath: path, isDirectory: &isDirectory) {
       if isDirectory.boolValue { return "'\(path)' is a directory; name a file in it." }
+      if FileIdentity.isSpecial(path: path) {
+        return "'\(path)' is a device, a pipe or a socket; choose another file for the store."
+      }
       return files.isReadableFile(atPath: path) ? nil : "Access to '\(path)' is denied; check its permissions."
     }
     guard files.fileExists(atPath: directory, isDirectory: &isDirectory) else {
@@ -171,6 +205,8 @@ enum SQLiteCode {
   static let unique = SQLITE_CONSTRAINT | (8 << 8)
   static let rowID = SQLITE_CONSTRAINT | (10 << 8)
   static let moved = SQLITE_READONLY | (4 << 8)
+  /// A failed write, sync or change of size, of a file or of the index of a log.
+  static let failedWrites = [3, 4, 6, 19].map { SQLITE_IOERR | ($0 << 8) } as [CInt]
 }
 
 extension CoherenceError {

@@ -5,8 +5,8 @@ import GRDBSQLite
 /// The settings with which connections are opened.
 struct SQLiteOpening {
   let role: SQLiteConnection.Role
-  /// The longest wait for other connections, in seconds.
-  let busyTimeout: TimeInterval
+  /// The connection's waits for other connections.
+  let busyWait: SQLiteBusyWait
 
   /// Opens a connection to a file, which must exist.
   ///
@@ -42,7 +42,7 @@ struct SQLiteOpening {
   }
 
   private func configure(_ handle: OpaquePointer) throws {
-    sqlite3_busy_timeout(handle, CInt(busyTimeout * 1_000))
+    busyWait.install(in: handle)
     _disableDoubleQuotedStringLiterals(handle)
     #if os(Linux)
       // Apple's SQLite cannot load extensions at all.

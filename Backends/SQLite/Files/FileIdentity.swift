@@ -23,6 +23,13 @@ struct FileIdentity: Hashable, Sendable {
     inode = UInt64(truncatingIfNeeded: status.st_ino)
   }
 
+  /// Whether the file at a path is a device, a pipe or a socket. `false` without a file.
+  static func isSpecial(path: String) -> Bool {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return false }
+    return ![S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+  }
+
   /// The size in bytes of the file at a path; `nil` without a file.
   static func size(path: String) -> Int? {
     var status = stat()

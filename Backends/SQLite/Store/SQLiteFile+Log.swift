@@ -28,8 +28,10 @@ extension SQLiteFile {
     try? writer.use { session in
       session.rollBack()
       // Beside a reader that lasts longer, the log stays.
-      try session.waitingForOthers(atMost: .milliseconds(100)) {
-        _ = try session.integers("PRAGMA wal_checkpoint(TRUNCATE)")
+      try session.uninterrupted {
+        try session.waitingForOthers(atMost: .milliseconds(100)) {
+          _ = try session.integers("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
       }
     }
   }

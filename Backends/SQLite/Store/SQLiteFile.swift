@@ -237,6 +237,7 @@ final class SQLiteFile: Sendable {
     while true {
       try checkIsInPlace(path, openFiles.withLock { $0 })
       let isNew = try create(path)
+      if !isNew { try checkIsNotSpecial(path) }
       attempts -= 1
       // A failed opening on another thread may have removed its new file in between.
       guard let identity = try attempts > 0 ? FileIdentity(path: path) : identity(path) else { continue }
@@ -278,7 +279,9 @@ final class SQLiteFile: Sendable {
   /// Removes a new file that could not be opened, unless another process may use it: that process could have opened the
   /// file as soon as it existed, and would lose its saves with the file.
   private static func removeUnused(_ path: String, after error: any Error) {
-    let isLocked = (error as? CoherenceError)?.code == .storeBusy
+    let error = error as? CoherenceError
+    // The error of a cancelled wait for the other process has another code.
+    let isLocked = error?.code == .storeBusy || (error?.underlying as? SQLiteFailure)?.isOfLock == true
     if !isLocked, FileIdentity.size(path: path) == 0 { unlink(path) }
   }
 
@@ -294,8 +297,15 @@ final class SQLiteFile: Sendable {
   /// symbolic link. A file is open if a store of this process has it open to write.
   static func checkPath(_ path: String) throws {
     try checkIsInPlace(path, openFiles.withLock { $0 })
+    try checkIsNotSpecial(path)
     guard let identity = FileIdentity(path: path) else { return }
     try withoutOtherOpenings(of: identity) { try openFiles.withLock { $0[identity]?.file }?.checkName(path) }
+  }
+
+  /// Refuses a device, a pipe or a socket: SQLite would write to a device without an error, and wait for the other end of
+  /// a pipe.
+  private static func checkIsNotSpecial(_ path: String) throws {
+    if FileIdentity.isSpecial(path: path) { throw inaccessible(path) }
   }
 
   /// Refuses the path of an open file after its deletion or replacement. SQLite would take the log of the open file for

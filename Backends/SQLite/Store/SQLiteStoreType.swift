@@ -45,7 +45,7 @@ public struct SQLiteStoreFactory: StoreFactory {
 
   public func setAside(_ environment: StoreEnvironment) throws -> String {
     let path = try Self.path(environment)
-    try Self.checkIsNoDirectory(path)
+    try Self.checkIsFile(path)
     try Self.checkIsClosed(path, before: "set aside")
     let target = Self.freeName(path)
     do {
@@ -58,11 +58,15 @@ public struct SQLiteStoreFactory: StoreFactory {
     return target
   }
 
-  /// Refuses a directory, whose whole content would be moved or removed in place of a file.
-  private static func checkIsNoDirectory(_ path: String) throws {
+  /// Refuses a directory, whose whole content would be moved or removed in place of a file, and a device, a pipe or a
+  /// socket, which other programs need.
+  private static func checkIsFile(_ path: String) throws {
     var isDirectory: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue else { return }
-    throw CoherenceError(.storeInaccessible, "'\(path)' is a directory; name the file of a store in it.")
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
+      throw CoherenceError(.storeInaccessible, "'\(path)' is a directory; name the file of a store in it.")
+    }
+    guard FileIdentity.isSpecial(path: path) else { return }
+    throw CoherenceError(.storeInaccessible, "'\(path)' is a device, a pipe or a socket; name the file of a store.")
   }
 
   private static func checkIsClosed(_ path: String, before what: String) throws {
@@ -105,7 +109,7 @@ extension SQLiteStoreFactory: StoreErasing {
   /// Removes the file with its log, and a symbolic link by which the store is named.
   public func erase(_ environment: StoreEnvironment) throws {
     let path = try Self.path(environment)
-    try Self.checkIsNoDirectory(path)
+    try Self.checkIsFile(path)
     try Self.checkIsClosed(path, before: "erased")
     do {
       // Removes the database first: a log without a database is useless, but a database without its log has lost
