@@ -113,6 +113,18 @@ import Testing
     #expect(refusal(.attribute("missing"), for: "large")?.code == .unknownProperty)
   }
 
+  @Test func `an expression has as many levels as a condition, and no more`() throws {
+    func sum(_ depth: Int) -> UpdateExpression {
+      (0..<depth).reduce(UpdateExpression.attribute("large")) { left, _ in .sum(left, .value(.int(1))) }
+    }
+    #expect(try value(sum(200), for: "large", in: ["large": .int(5)]) == .int(205))
+    for depth in [201, 10_000] {
+      let error = #expect(throws: CoherenceError.self) { try calculation(sum(depth), for: "large") }
+      #expect(error?.code == .limitExceeded)
+      #expect(error?.message.contains("'Account.large' is nested more than 200 deep") == true)
+    }
+  }
+
   // MARK: In stores
 
   private func arithmetic(_ expression: UpdateExpression, for name: String = "large") throws -> SlotArithmetic? {

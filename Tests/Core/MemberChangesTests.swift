@@ -127,6 +127,20 @@ import Testing
     #expect(changes.added == ids(3))
   }
 
+  @Test func `a member is added last, unless an order has the member already or others have added members`() {
+    var changes = MemberChanges()
+    #expect(changes.addsLast(id(9), behind: id(1)))
+    changes.begin(at: ListOrigin(version: 1, ids: ids(1, 2, 3)))
+    changes.apply(.order(ids(3, 1, 2)), isOrdered: true)
+    #expect(changes.addsLast(id(9), behind: id(2)))
+    // Another writer has removed the member 3 and added the member 4.
+    #expect(changes.applied(to: ids(1, 2, 4)) == ids(1, 2, 4))
+    #expect(!changes.addsLast(id(3), behind: id(2)))
+    #expect(!changes.addsLast(id(9), behind: id(4)))
+    changes.apply(.add(id(9)), isOrdered: true)
+    #expect(changes.applied(to: ids(1, 2, 4)) == ids(1, 2, 9, 4))
+  }
+
   @Test func `a replaced list has the removals of members left out and the additions of members taken in`() {
     var changes = MemberChanges()
     changes.begin(at: ListOrigin(version: 1, ids: ids(1, 2)))

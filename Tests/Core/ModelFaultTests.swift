@@ -1,4 +1,5 @@
 import CoherenceCore
+import Foundation
 import Testing
 
 /// The complete messages of faulty models: each fault is named once, and nothing else is.
@@ -19,7 +20,7 @@ import Testing
     var testDescription: String { message }
   }
 
-  @Test(arguments: names + formerNames + hierarchies + properties + relationships + lists)
+  @Test(arguments: names + formerNames + hierarchies + properties + rules + relationships + lists)
   func `a fault of a model is named in a sentence, once`(fault: Fault) {
     let error = #expect(throws: CoherenceError.self) {
       try ManagedObjectModel(entities: fault.entities(), configurations: fault.configurations)
@@ -123,6 +124,42 @@ import Testing
     },
   ]
 
+  private static let rules = [
+    Fault(
+      "A rule of 'A.x' bounds the length of a text or of data, but the type is int64; use `minimum` and `maximum`, or "
+        + "remove the rule."
+    ) { [Entity("A") { Attribute("x", .int64, validation: [.minimumLength(1), .maximumLength(9)]) }] },
+    Fault("A rule of 'A.x' has a pattern for a text, but the type is data; remove the rule.") {
+      [Entity("A") { Attribute("x", .data, validation: [.pattern("a*")]) }]
+    },
+    Fault("A bound of 'A.x' is no value of the type int16; give the bound the type of the attribute.") {
+      [Entity("A") { Attribute("x", .int16, validation: [.minimum(.string("1")), .maximum(.int(9))]) }]
+    },
+    Fault("A bound of 'A.x' is no value of the type double; give the bound the type of the attribute.") {
+      [Entity("A") { Attribute("x", .double, validation: [.maximum(.double(.nan))]) }]
+    },
+    Fault("The minimum of 'A.x' is above its maximum, so that no value is valid.") {
+      [
+        Entity("A") {
+          Attribute(
+            "x", .int64, optional: true,
+            validation: [.minimum(.int(1)), .minimum(.int(3)), .maximum(.int(9)), .maximum(.int(2))])
+        }
+      ]
+    },
+    Fault("The rules of 'A.x' ask for a length of at least 3 and at most 2, so that no value is valid.") {
+      [
+        Entity("A") {
+          CompositeAttribute(
+            "c", parts: [Attribute("x", .string, validation: [.minimumLength(3), .maximumLength(2)])])
+        }
+      ]
+    },
+    Fault("The rules of 'A.x' ask for a length of at least 0 and at most -1, so that no value is valid.") {
+      [Entity("A") { Attribute("x", .string, validation: [.maximumLength(-1)]) }]
+    },
+  ]
+
   private static let relationships = [
     Fault("Relationship 'A.r' leads to 'X', which the model does not have; add the entity or its class.") {
       [Entity("A") { Relationship("r", toOne: "X", inverse: "a") }]
@@ -182,6 +219,18 @@ import Testing
       configurations: ["b": ["A", "X"], "a": ["Y"]]
     ) { [Entity("A")] },
   ]
+
+  @Test func `rules that exactly one value satisfies, and bounds of another type of numbers, are valid`() throws {
+    let model = try ManagedObjectModel {
+      Entity("A") {
+        Attribute("number", .int64, validation: [.minimum(.double(0.5)), .maximum(.decimal(1)), .minimum(.int(1))])
+        Attribute("text", .url, validation: [.minimumLength(2), .maximumLength(2), .pattern("[a-z]*")])
+        Attribute("data", .data, validation: [.minimumLength(0), .maximumLength(0)])
+        Attribute("tags", codable: [String].self, validation: [.maximumLength(9)])
+      }
+    }
+    #expect(model.entities.count == 1)
+  }
 
   @Test func `numbers of members at their bounds, and constraints over inherited properties and parts, are valid`()
     throws

@@ -1,4 +1,5 @@
 import CoherenceInMemory
+import TestRandom
 import Testing
 
 @testable import CoherenceCore
@@ -80,6 +81,38 @@ struct PendingDeletesTests {
       deletes.putBack(taken)
       #expect(deletes.objects == [track, album])
       #expect(deletes.hasObject(of: album.entity) && deletes.hasObject(of: track.entity))
+    }
+  }
+
+  @Test func `deletes reverted in any order leave the other deletes in their order`() throws {
+    try context.performAndWait {
+      let objects = try (0..<200).map { _ in try context.insertNewObject(forEntityName: "Track") }
+      var random = SeededRandom(seed: 7)
+      var deletes = PendingDeletes()
+      var expected: [ManagedObject] = []
+      for step in 0..<4_000 {
+        let object = objects.randomElement(using: &random)!
+        if let index = expected.firstIndex(of: object) {
+          deletes.remove(object)
+          expected.remove(at: index)
+        } else if step % 600 < 300 {
+          deletes.append(object)
+          expected.append(object)
+        } else {
+          deletes.remove(object)
+        }
+        if step % 1_000 == 999 {
+          let taken = deletes.take { $0 === expected.first }
+          #expect(taken == [ManagedObject](expected.prefix(1)))
+          deletes.putBack(taken)
+        }
+        #expect(deletes.count == expected.count && deletes.isEmpty == expected.isEmpty)
+        #expect(deletes.hasObject(of: object.entity) == !expected.isEmpty)
+        let newest = deletes.latest(3).compactMap { $0 }
+        #expect(newest.last === expected.last && newest == [ManagedObject](expected.suffix(newest.count)))
+        if step % 50 == 0 { #expect(deletes.objects == expected) }
+      }
+      #expect(deletes.takeAll() == expected)
     }
   }
 }

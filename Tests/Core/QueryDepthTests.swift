@@ -162,6 +162,13 @@ import Testing
     #expect(try !library.holds(String(repeating: "NOT ", count: 61) + "year == 1990", for: album))
   }
 
+  @Test func `a text with casts nested too deep throws an error`() throws {
+    let text = "year == " + String(repeating: "CAST(", count: 100_000)
+    let error = #expect(throws: CoherenceError.self) { try FetchPredicate(format: text) }
+    #expect(error?.code == .invalidPredicate)
+    #expect(error?.message.contains("nested more than 100 deep") == true)
+  }
+
   @Test func `many equality comparisons of one property become a list`() throws {
     let entity = try library.entity("Album")
     func equals(_ path: String, _ value: AttributeValue, _ options: StringOptions = []) -> FetchPredicate {

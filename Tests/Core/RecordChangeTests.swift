@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import CoherenceCore
@@ -201,6 +202,25 @@ import Testing
     permanentIDs.separate([ids[0]])
     #expect(permanentIDs[ids[0]] == ids[0])
     #expect(permanentIDs[ids[1]] == ids[3])
+  }
+
+  @Test func `records that are joined and separated in any order stand for the records that they became`() {
+    let ids = (0..<20).map { model.id(model.track, Int64($0)) }
+    var random = SeededRandom(seed: 3)
+    var permanentIDs = PermanentIDs()
+    var expected: [ManagedObjectID: ManagedObjectID] = [:]
+    for _ in 0..<2_000 {
+      let former = [ManagedObjectID](ids.shuffled(using: &random).prefix(2))
+      if random.isTrue(0.2) {
+        permanentIDs.separate(former)
+        for id in former { expected[id] = nil }
+      } else if let id = ids.randomElement(using: &random) {
+        permanentIDs.join(former, to: id)
+        for (earlier, target) in expected where former.contains(target) { expected[earlier] = id }
+        for formerID in former where formerID != id { expected[formerID] = id }
+      }
+      #expect(ids.map { permanentIDs[$0] } == ids.map { expected[$0] ?? $0 })
+    }
   }
 
   @Test func `the joins of records move with the record that they joined`() throws {

@@ -108,6 +108,13 @@ struct ResultDependencyTests {
     #expect(condition.slots == slots("artist", of: track))
   }
 
+  @Test func `a target of which only the members are read is a dependency without values`() throws {
+    for format in ["artist.tracks.@count > 2", "ANY artist.tracks.genre == 'a'", "artist.tracks.@max.length > 3"] {
+      let path = try #require(try dependencies(format, of: track).paths.first)
+      #expect(path.root === artist && path.slots.isEmpty, "\(format)")
+    }
+  }
+
   @Test func `linked members depend on the links, and on their own values without their inserts`() throws {
     let found = try dependencies("ANY tags.name == 'x'", of: track)
     #expect(found.links.map(\.name) == ["tags"] && found.farLinks.isEmpty && found.own.isEmpty)

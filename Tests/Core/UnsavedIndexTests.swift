@@ -147,4 +147,62 @@ struct UnsavedIndexTests {
       #expect(try context.fetch(request).count == 1)
     }
   }
+
+  // MARK: References
+
+  private func contents(of shelf: ManagedObjectID) -> FetchRequest<ManagedObject> {
+    FetchRequest<ManagedObject>(entityName: "Book")
+      .filter(.comparison(.path(PropertyPath("shelf")), .equal, .value(.reference(shelf))))
+  }
+
+  /// Otherwise an import that fetches the records of each owner would visit all inserted records at each step.
+  @Test func `a fetch by a reference visits the unsaved records with the reference alone, and follows each change`()
+    throws
+  {
+    let model = try ManagedObjectModel {
+      Entity("Shelf") { Relationship("books", toMany: "Book", inverse: "shelf") }
+      Entity("Book") { Relationship("shelf", toOne: "Shelf", inverse: "books") }
+    }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(type: .inMemory)
+    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: context)
+    try context.performAndWait {
+      func visitedCount(_ shelf: ManagedObjectID) throws -> Int {
+        try context.reading(contents(of: shelf)) { plan in
+          try context.unsavedStates(for: plan).present.reduce(0) { count, _ in count + 1 }
+        }
+      }
+      let (full, empty) = (
+        try context.insertNewObject(forEntityName: "Shelf"), try context.insertNewObject(forEntityName: "Shelf")
+      )
+      let books = try (0..<200).map { _ in
+        let book = try context.insertNewObject(forEntityName: "Book")
+        try book.setObject(full, for: "shelf")
+        return book
+      }
+      let former = empty.objectID
+      #expect(try context.fetch(contents(of: former)).isEmpty)
+      try books[7].setObject(empty, for: "shelf")
+      #expect(try context.fetch(contents(of: former)) == [books[7]])
+      #expect(try context.count(for: contents(of: former)) == 1)
+      let visited = try visitedCount(former)
+      #expect(visited == 1)
+      try context.obtainPermanentIDs(for: [empty])
+      #expect(try context.fetch(contents(of: former)) == [books[7]])
+      #expect(try context.fetch(contents(of: empty.objectID)) == [books[7]])
+      try context.save()
+      for book in books.dropFirst(8) { try book.setObject(empty, for: "shelf") }
+      #expect(try Set(context.fetch(contents(of: former))) == Set(books.dropFirst(7)))
+      #expect(try Set(context.fetch(contents(of: full.objectID))) == Set(books.prefix(7)))
+      #expect(try context.count(for: contents(of: full.objectID)) == 7)
+      context.delete(empty)
+      #expect(try context.fetch(contents(of: former)).isEmpty)
+      context.storage.checkInvariants()
+    }
+    try child.performAndWait {
+      let full = try child.fetch(FetchRequest<ManagedObject>(entityName: "Shelf"))[0].objectID
+      #expect(try child.fetch(contents(of: full)).count == 7)
+    }
+  }
 }

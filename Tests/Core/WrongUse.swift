@@ -146,6 +146,14 @@ extension WrongUse {
   ]
 
   fileprivate static let objects = [
+    WrongUse("a context becomes its own parent", "cannot be its own parent") {
+      let context = try Fan.context(.privateQueue)
+      context.parent = context
+    },
+    WrongUse("a child becomes the parent of its parent", "cannot be its own parent") {
+      let context = try Fan.context(.privateQueue)
+      context.parent = ManagedObjectContext(parent: ManagedObjectContext(parent: context))
+    },
     WrongUse("a deleted object is inserted again", "make a new object") {
       let context = try Fan.context(.privateQueue)
       try context.performAndWait {

@@ -24,7 +24,7 @@ import Testing
       while failure == nil, acknowledged < 1000 {
         do { acknowledged = try ledger.save() } catch { failure = try #require(error as? CoherenceError) }
       }
-      #expect(failure?.code == .inputOutput || failure?.code == .storeFull)
+      #expect(failure?.code == .storeFull)
       #expect(failure?.outcome == .notApplied)
       // The free space is too small for the failed save. Reading needs no space.
       #expect(try Ledger(type: .sqlite, at: store).audit() == acknowledged)

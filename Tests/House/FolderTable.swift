@@ -93,7 +93,7 @@ enum FolderTable {
       "Transfer": ["Body", "Client", "Errors", "Messages", "Redirects", "Timing"],
     ],
     "Modules/Outbox": [
-      "Agreement": ["Entry", "Model", "Planning"],
+      "Agreement": ["Entry", "Model", "Planning", "Recording"],
       "Conflicts": ["Agreement", "Entry", "Model", "Operations", "Recording"],
       "Entry": ["Model"],
       "Forwarding": ["Agreement", "Conflicts", "Entry", "Model", "Operations", "Planning"],

@@ -243,6 +243,7 @@ struct ObservedObjectTests {
       if resetsInBlock { view.reset() }
     }
     view.performAndWait { view.reset() }
+    #expect(track.object.title == "a" && track.object.managedObjectContext === view)
     #expect(!track.isDeleted && track.title == "a")
     let before = view.performAndWait { view.liveWork.evaluatedRows }
     try stack.write { try Track(context: $0).title = "other" }

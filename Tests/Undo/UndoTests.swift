@@ -29,6 +29,24 @@ import Testing
     #expect(try stack.storedGraph().lines == [])
   }
 
+  @Test(arguments: Backend.available)
+  func `the undo of a group whose changes cancel each other leaves nothing to redo`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let artist = try stack.change { context in try UndoLibrary.insert("Artist", 1, title: "Ella", in: context) }
+    try stack.change { _ in for title in ["Nina", "Ella"] { try artist.setValue(title, for: "title") } }
+    let graph = try stack.graph()
+    try stack.undo()
+    #expect(try stack.graph() == graph)
+    stack.change { context in
+      #expect(context.undoHistory?.canRedo == false)
+      #expect(context.undoHistory?.canUndo == true)
+    }
+    try stack.undo()
+    #expect(try stack.graph().lines == [])
+    try stack.redo()
+    #expect(try stack.graph() == graph)
+  }
+
   @Test func `without a history nothing is recorded, and an undo without changes does nothing`() throws {
     let stack = try UndoLibrary.Stack(.inMemory)
     try stack.undo()

@@ -140,6 +140,8 @@ extension ManagedObjectContext {
     }
     guard let record = object.pending, record.base == nil, isUnchangedInParents(object.recordID) else { return false }
     detachDeleted(object)
+    // Observers know the insert from an earlier notification. No later notification lists the detached record itself.
+    if record.wasListed { events.noteDeleted(object) }
     return true
   }
 

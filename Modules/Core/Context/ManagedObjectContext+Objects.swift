@@ -25,8 +25,9 @@ extension ManagedObjectContext {
   /// Inserts an object without a context, together with all its related objects. Does nothing for an object of this
   /// context.
   ///
-  /// Reads no store. Calls `awakeFromInsert` of each inserted object. An object of another context, and a deleted
-  /// object, end the process with a sentence.
+  /// Reads no store. Calls `awakeFromInsert` of each inserted object. An assignment that an accessor of the object has
+  /// ignored before is reported now, see ``reportedErrors``. An object of another context, and a deleted object, end the
+  /// process with a sentence.
   ///
   /// - Precondition: The object is in this context already, or in none.
   public final func insert(_ object: ManagedObject) {
@@ -44,7 +45,11 @@ extension ManagedObjectContext {
       storage.track(record)
       if storage.recordsUndo { storage.undo?.record(.inserted(object)) }
       if let uninsertedGraph = record.uninsertedGraph {
-        for related in uninsertedGraph.removeAll() { insert(related) }
+        let lostChanges = uninsertedGraph.lostChanges
+        for related in uninsertedGraph.removeAll() {
+          insert(related)
+          if let error = lostChanges[related.recordID] { report(error, for: related, losesChange: true) }
+        }
       }
       object.flags.insert(.awake)
       let assigned = record.changed

@@ -23,7 +23,7 @@ extension ManagedObjectContext {
       group.addTask { TimedEvent.finished(try await self.perform { try body(self) }) }
       group.addTask {
         // Without an error after a cancellation: the result of the block decides.
-        try? await Task.sleep(for: timeout)
+        await TimedWait.wait(for: timeout)
         return TimedEvent.timeIsUp
       }
       defer { group.cancelAll() }
@@ -53,4 +53,10 @@ extension Error {
   fileprivate var isCancellation: Bool {
     self is CancellationError || (self as? CoherenceError)?.code == .cancelled
   }
+}
+
+extension Duration {
+  /// The duration, or about 35,000 years for a longer one, such as `.seconds(Int64.max)` for no limit. A sleep ends the
+  /// process if the number of seconds until its end, counted from the start of the machine, exceeds 64 bits.
+  package var limitedForSleep: Duration { min(self, .seconds(1 << 40)) }
 }

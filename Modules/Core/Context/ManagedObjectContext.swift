@@ -103,7 +103,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   deinit {
     storage.handle?.clear()
-    if lease.pin != nil { persistentStoreCoordinator?.pinnedSnapshots.remove(self) }
+    if lease.pin != nil { persistentStoreCoordinator?.lastingReaders.remove(self) }
     lease.endLasting()
     storage.undo?.clear()
     storage.untrackAll()
@@ -146,10 +146,19 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// The context from which this context reads and into which it saves; `nil` for a context on the stores. Set it
-  /// before the first use of the context. May be read on any thread.
+  /// before the first use of the context. May be read on any thread. A context that would be its own parent, directly or
+  /// over other contexts, ends the process with a sentence.
   public final var parent: ManagedObjectContext? {
     get { settings.withLock { $0.parent } }
     set {
+      // A circle has no stores at its end, so that each read would follow the parents without an end.
+      var ancestor = newValue
+      while let context = ancestor {
+        Misuse.check(
+          context !== self,
+          "The \(label) cannot be its own parent, directly or over other contexts; set another parent.")
+        ancestor = context.parent
+      }
       let former = settings.withLock { exchange(&$0.parent, with: newValue) }
       lease.saves = persistentStoreCoordinator?.saves
       withExtendedLifetime(former) {}

@@ -133,7 +133,7 @@ extension PersistentStoreCoordinator {
     try AttachedStores.all.reserve(identities, for: self)
     // The readers of the main queue's turn end, because statements that drop tables wait for open transactions.
     MainTurns.endUnits()
-    for store in persistentStores where identities.contains(StoreIdentity(store)) { pinnedSnapshots.release(store) }
+    for store in persistentStores where identities.contains(StoreIdentity(store)) { lastingReaders.release(store) }
     defer { AttachedStores.all.release(identities) }
     return try body()
   }

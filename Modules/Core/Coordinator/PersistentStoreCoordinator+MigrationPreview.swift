@@ -5,7 +5,8 @@ extension PersistentStoreCoordinator {
   /// update is delivered, and for a question to the user.
   ///
   /// The preview runs no conversion, so that only the attachment finds values that a ``ValueConversion`` refuses, and
-  /// duplicates among converted or dropped values. ``StoreConfiguration/overwriteIncompatibleStore`` is ignored.
+  /// duplicates among values that the migration writes or drops.
+  /// ``StoreConfiguration/overwriteIncompatibleStore`` is ignored.
   ///
   /// May be called on any thread, which it blocks. Cost: a connection of its own, and a scan of the tables whose values
   /// the migration would drop or make unique. The coordinator may have the store attached.

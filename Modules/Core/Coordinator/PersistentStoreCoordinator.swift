@@ -31,8 +31,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// The streams of signals.
   let signalStreams = SignalStreams()
   let rowCache = RowCache()
-  /// The contexts with pinned snapshots.
-  let pinnedSnapshots = PinnedSnapshots()
+  /// The contexts with pinned snapshots, and the streams.
+  let lastingReaders = LastingReaders()
   private let observing = Mutex<(any StackObserver)?>(nil)
   /// A structure around the function: a generic type that has the function itself would wrap it once more at each
   /// access.
@@ -216,7 +216,7 @@ public final class PersistentStoreCoordinator: Sendable {
     rowCache.remove(store)
     signalStreams.storeRemoved(store)
     MainTurns.endUnits()
-    pinnedSnapshots.release(store)
+    lastingReaders.release(store)
     store.close()
     AttachedStores.all.remove(store)
     storeEventHub.post(.detached(store))

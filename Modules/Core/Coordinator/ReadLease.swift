@@ -72,6 +72,9 @@ struct ReadLease {
   /// The number of readers. For tests.
   var readerCount: Int { readers.count }
 
+  /// Whether the lease has a reader of a store.
+  func hasReader(of store: any PersistentStore) -> Bool { readers.contains { $0.store === store } }
+
   /// The reader for a store, made on the first call.
   mutating func reader(for store: any PersistentStore) throws -> any StoreReader {
     let index = try index(for: store)

@@ -2,6 +2,8 @@
 final class SnapshotWatch: Sendable {
   /// The limit of the snapshot for which the check was scheduled.
   let limit: Duration
+  /// The timer of the check, which ends with the release of the watch.
+  let timer = ReleasableTimer()
 
   init(limit: Duration) { self.limit = limit }
 }

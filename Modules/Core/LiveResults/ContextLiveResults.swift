@@ -87,7 +87,11 @@ final class ContextLiveResults: TurnObserver {
 
   // MARK: Turns
 
-  func turnBegan(in context: ManagedObjectContext) { processInbox(of: context) }
+  func turnBegan(in context: ManagedObjectContext) {
+    // The reads of the block see the lists that the merge of other contexts' saves has dropped.
+    if context.parent != nil { context.sendTouched() }
+    processInbox(of: context)
+  }
 
   func turnContinues(in context: ManagedObjectContext) {
     guard inbox.hasOnlyTouched else { return }
@@ -135,6 +139,7 @@ final class ContextLiveResults: TurnObserver {
         // A receiver of the delivery may make the objects of the records, which the context then shows already.
         noteEntered(result, in: context)
         result.publish(in: context)
+        result.publishReset(in: context)
       } catch  where error.isCancellationOfTask {
         // The turn belongs to a cancelled task, whose reads fail. The result waits for the next turn.
         inbox.postpone()

@@ -27,6 +27,8 @@ public final class FetchedResultsController<Result: ManagedObject> {
   public let sectionKeyPath: String?
   /// Receives the changes. Not retained.
   public weak var delegate: (any FetchedResultsControllerDelegate<Result>)?
+  /// Called after a reset of the context, which has detached the objects of the result.
+  var objectsDetached: (() -> Void)?
 
   /// The number of calls of ``performFetch()``.
   private var fetchCount = 0
@@ -233,6 +235,8 @@ extension FetchedResultsController: ResultSink {
     delegate?.controller(self, didChange: changes)
     delegate?.controllerDidChangeContent(self)
   }
+
+  func replaceObjects(of state: ResultState, in context: ManagedObjectContext) { objectsDetached?() }
 
   private func setState(_ delivery: ResultDelivery) {
     retainUnsaved(delivery)

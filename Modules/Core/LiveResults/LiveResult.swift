@@ -38,6 +38,8 @@ final class LiveResult {
   /// See ``takeEntered()``. At most one record more than ``LiveInbox/bound``, so that a run of the request does not
   /// retain the rows of a large result.
   private var entered: [RecordState] = []
+  /// The context's number of resets that the sink knows.
+  private var resetCount = 0
 
   init(_ checked: CheckedRequest, for sink: any ResultSink) {
     request = checked.request
@@ -71,7 +73,8 @@ final class LiveResult {
 
   /// Delivers the state to the sink, if the state has changed.
   func publish(in context: ManagedObjectContext, isFirst: Bool = false) {
-    let state = ResultState(entries, range: range, isRange: isRange, sections: sections)
+    let state = state
+    if isFirst { resetCount = context.storage.resetCount }
     if isRange {
       let visible = state.visibleEntries.map(\.revision)
       guard isFirst || visible != deliveredRevisions || !renamed.isEmpty else { return touched = TouchedEntries() }
@@ -82,6 +85,15 @@ final class LiveResult {
     defer { (touched, renamed) = (TouchedEntries(), [:]) }
     exposeTemporaryIDs(of: state, in: context)
     sink?.receive(ResultDelivery(state: state, touched: touched, renamed: renamed), in: context)
+  }
+
+  private var state: ResultState { ResultState(entries, range: range, isRange: isRange, sections: sections) }
+
+  /// Has the sink replace objects that a reset of the context has detached since the last call.
+  func publishReset(in context: ManagedObjectContext) {
+    guard resetCount != context.storage.resetCount else { return }
+    resetCount = context.storage.resetCount
+    if !isEnded { sink?.replaceObjects(of: state, in: context) }
   }
 
   /// Records that the user of the sink knows the temporary identifiers of a state, so that they lead to their records

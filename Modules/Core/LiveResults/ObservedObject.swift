@@ -9,20 +9,25 @@ public import Observation
 /// ```
 /// The properties of the object are readable and writable properties of this type too. A reader is notified at once
 /// when the property is written through this object. After other changes, it is notified when
-/// ``ManagedObjectContext/values(of:_:)`` would return a state, if the property then differs from the value read
-/// before. A value without `Equatable`, such as a to-many relationship, counts as changed with every change of the
-/// object.
+/// ``ManagedObjectContext/values(of:_:)`` would return a state, and after a reset of the context, if the property then
+/// differs from the value read before: a reset replaces related objects. A value without `Equatable`, such as a to-many
+/// relationship, counts as changed with every change of the object.
 ///
 /// ``ManagedObjectContext/observed(_:)`` makes it. To be used inside the context of the object, where the readers are
 /// notified too: on the main actor for a main-queue context. Retains the object and its context. Cost: a read also
-/// costs the registration with Observation; a change of the object costs a comparison for each property read before,
-/// and other changes cost nothing.
+/// costs the registration with Observation; a change of the object, or a reset, costs a comparison for each property
+/// read before, and other changes cost nothing.
 @dynamicMemberLookup
 public final class ObservedObject<Object: ManagedObject>: Observable {
   /// The object itself. Reads of its own properties are not tracked. After a reset of the context, and after a save in
   /// which an inserted record became a stored record of which the context has another object, it is the context's
   /// object of the record.
-  public private(set) var object: Object
+  public var object: Object {
+    renewObject()
+    return current
+  }
+  /// The object that was read last. A reset detaches it.
+  private var current: Object
 
   private let context: ManagedObjectContext
   private let registrar = ObservationRegistrar()
@@ -35,7 +40,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
 
   /// - Throws: As ``ManagedObjectContext/observed(_:)``.
   init(_ object: Object, in context: ManagedObjectContext) throws {
-    self.object = object
+    current = object
     self.context = context
     let request = try CheckedRequest(.record(of: object), sectionKeyPath: nil, in: context.coordinator())
     try ContextLiveResults.of(context)?.add(request, for: self, in: context)
@@ -65,8 +70,8 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     set {
       renewObject()
       registrar.withMutation(of: self, keyPath: \.[read: keyPath]) {
-        object[keyPath: keyPath] = newValue
-        if reads[keyPath] != nil { reads[keyPath] = ReadProperty(keyPath, object[keyPath: keyPath]) }
+        current[keyPath: keyPath] = newValue
+        if reads[keyPath] != nil { reads[keyPath] = ReadProperty(keyPath, current[keyPath: keyPath]) }
       }
     }
   }
@@ -75,7 +80,7 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
   private func tracked<Value>(_ keyPath: KeyPath<Object, Value>) -> Value {
     registrar.access(self, keyPath: \.[read: keyPath])
     renewObject()
-    let value = object[keyPath: keyPath]
+    let value = current[keyPath: keyPath]
     guard var read = reads[keyPath] as? ReadProperty<Object, Value> else {
       reads[keyPath] = ReadProperty(keyPath, value)
       return value
@@ -86,15 +91,15 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
 
   /// Replaces an object that the context has dropped without a delete of its record.
   private func renewObject() {
-    guard !object.flags.contains(.deleted), !object.recordID.isTemporaryID else { return }
-    replaceObject(of: object.recordID)
+    guard !current.flags.contains(.deleted), !current.recordID.isTemporaryID else { return }
+    replaceObject(of: current.recordID)
   }
 
   /// Replaces an object that belongs to no context any more by the context's object of the record.
   private func replaceObject(of id: ManagedObjectID) {
-    guard object.flags.contains(.detached) else { return }
+    guard current.flags.contains(.detached) else { return }
     let present = context.storage.registry.object(for: id) ?? (try? context.fault(for: id, of: id.entity))
-    if let present = present as? Object { object = present }
+    if let present = present as? Object { current = present }
   }
 
   /// The key of a property of the object in the registrar.
@@ -110,9 +115,20 @@ extension ObservedObject: ResultSink {
     if isRecordDeleted != (id == nil) {
       registrar.withMutation(of: self, keyPath: \.isDeleted) { isRecordDeleted = id == nil }
     }
+    notifyReaders()
+  }
+
+  func replaceObjects(of state: ResultState, in context: ManagedObjectContext) {
+    guard !isRecordDeleted, let id = state.visibleEntries.first?.id else { return }
+    replaceObject(of: id)
+    notifyReaders()
+  }
+
+  /// Notifies the readers of the properties whose present values they do not know.
+  private func notifyReaders() {
     for (keyPath, read) in reads {
       var read = read
-      guard read.update(from: object) else { continue }
+      guard read.update(from: current) else { continue }
       registrar.withMutation(of: self, keyPath: \.[read: keyPath]) { reads[keyPath] = read }
     }
   }

@@ -8,7 +8,8 @@ public import Observation
 /// withObservationTracking { list.titles = tracks.objects.map(\.title) } onChange: { scheduleUpdate() }
 /// ```
 /// The result changes whenever ``ManagedObjectContext/values(of:sectionKeyPath:followingOtherProcesses:)`` would return
-/// a state. A change of a listed record's values counts as a change of ``objects``.
+/// a state. A change of a listed record's values counts as a change of ``objects``, and so does a reset of the context,
+/// which replaces the objects.
 ///
 /// ``ManagedObjectContext/observed(_:sectionKeyPath:)`` makes it. To be used inside its context, where the readers are
 /// notified too: on the main actor for a main-queue context. Retains the context, and objects as a
@@ -26,6 +27,7 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
     try controller.performFetch()
     follower.result = self
     controller.delegate = follower
+    controller.objectsDetached = { [weak self] in self?.didReset() }
   }
 
   /// The objects of the result, in order. For a request with a batch size, ``list`` is the better choice: see
@@ -64,6 +66,9 @@ public final class ObservedResult<Result: ManagedObject>: Observable {
     registrar.didSet(self, keyPath: \.sections)
     registrar.didSet(self, keyPath: \.objects)
   }
+
+  /// Notifies the readers of the objects, which have objects of no context after a reset.
+  private func didReset() { registrar.withMutation(of: self, keyPath: \.objects) {} }
 
   fileprivate func didFail(_ error: any Error) {
     registrar.withMutation(of: self, keyPath: \.error) { failure = error }

@@ -257,6 +257,9 @@ public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A condition on an attribute's value, checked at save. A missing value satisfies every rule.
+///
+/// A model with a rule that does not apply to the attribute's type, such as a length of a number, or with rules that no
+/// value satisfies together, throws ``ErrorCode/invalidModel``.
 public enum ValidationRule: Sendable, Hashable {
   /// The smallest valid number or date.
   case minimum(AttributeValue)

@@ -134,7 +134,18 @@ public final class EntityDescription: @unchecked Sendable {
   }
 
   /// The entity and all its descendants, ancestors before descendants.
-  public var hierarchy: [EntityDescription] { [self] + subentities.flatMap(\.hierarchy) }
+  public var hierarchy: [EntityDescription] {
+    var entities: [EntityDescription] = []
+    appendHierarchy(to: &entities)
+    return entities
+  }
+
+  /// Appends the entity and its descendants to one array. Arrays of each level would be copied once for each ancestor.
+  private func appendHierarchy(to entities: inout [EntityDescription]) {
+    entities.append(self)
+    for subentity in subentities { subentity.appendHierarchy(to: &entities) }
+  }
+
   /// The entities of ``hierarchy`` without the abstract ones.
   public var concreteEntities: [EntityDescription] { hierarchy.filter { !$0.isAbstract } }
 }

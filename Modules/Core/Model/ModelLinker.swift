@@ -50,7 +50,10 @@ struct ModelLinker {
     for entity in ordered {
       token += 1
       entity.token = token
-      entity.hierarchyCount = entity.hierarchy.count
+    }
+    // Descendants first.
+    for entity in ordered.reversed() {
+      entity.hierarchyCount = 1 + entity.subentities.reduce(0) { $0 + $1.hierarchyCount }
     }
   }
 

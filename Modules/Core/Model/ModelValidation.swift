@@ -156,6 +156,7 @@ struct ModelValidation {
     for case .pattern(let pattern) in attribute.validation where (try? TextPattern(pattern, [])) == nil {
       problems.append("The pattern of \(path) is not a valid regular expression.")
     }
+    problems += ruleProblems(attribute, path)
     if case .weakReference(let target?) = attribute.type, !entities.contains(where: { $0.name == target }) {
       problems.append("The weak reference \(path) leads to '\(target)', which the model does not have.")
     }

@@ -8,31 +8,68 @@ extension ManagedObject {
   final func mayHaveDeletedMember(
     _ list: MemberList, of relationship: RelationshipDescription, in storage: ContextStorage
   ) -> Bool {
-    let new = storage.pendingDeletes.objects.suffix(storage.deleteCount - list.comparedDeletes)
+    let new = storage.pendingDeletes.latest(storage.deleteCount - list.comparedDeletes)
     let changes = pending?.members[relationship]
     guard list.ids.count + (changes?.addedCount ?? 0) < new.count else {
-      return new.contains { changes?.contains($0.recordID) ?? list.contains($0.recordID) }
+      return new.contains { deleted in
+        guard let id = deleted?.recordID else { return false }
+        return changes?.contains(id) ?? list.contains(id)
+      }
     }
     func isDeleted(_ id: ManagedObjectID) -> Bool { storage.record(for: id)?.kind == .deleted }
     return changes?.added.contains(where: isDeleted) == true
       || list.ids.contains { isDeleted($0) && changes?.contains($0) != false }
   }
 
-  /// Updates a loaded list with the context's own changes before a further change: adds a member that comes last, or
-  /// drops the list, which the next read makes anew.
+  /// Updates a loaded list with the context's own changes before a further change: adds or removes a member, sets the
+  /// order, or drops the list, which the next read makes anew.
   ///
   /// - Parameter record: The record of the unsaved changes so far.
   final func updateEffectiveMembers(
     of relationship: RelationshipDescription, before edit: MemberEdit, _ record: PendingRecord
   ) {
-    guard let list = collections?[relationship] else { return }
-    if case .add(let id) = edit, let last = list.effective?.last, let changes = record.members[relationship],
-      changes.keepsPositions, changes.contains(id) == nil, !list.contains(id),
-      relationship.isOrdered || ManagedObjectID.precedes(last, id)
-    {
-      list.effective?.append(id)
-    } else {
+    guard let list = collections?[relationship], let count = list.effective?.count,
+      let changes = record.members[relationship]
+    else {
+      collections?[relationship]?.effective = nil
+      return
+    }
+    switch edit {
+    case .add(let id) where changes.addsLast(id, behind: list.effective?.last) && !list.isMember(id, changes):
+      list.insertEffective(id, isOrdered: relationship.isOrdered)
+    // The changes ignore an unsaved record that they have not added.
+    case .remove(let id) where !id.isTemporaryID || changes.contains(id) == true:
+      if let index = list.effective?.firstIndex(of: id) { list.effective?.remove(at: index) }
+    case .order(let order) where order.count == count && order.allSatisfy({ list.isMember($0, changes) }):
+      list.effective = order
+    case .add, .remove, .order, .replace:
       list.effective = nil
     }
+  }
+}
+
+extension MemberList {
+  /// Whether a record is a member after changes.
+  fileprivate func isMember(_ id: ManagedObjectID, _ changes: MemberChanges) -> Bool {
+    changes.contains(id) ?? contains(id)
+  }
+
+  /// Adds a member to the list with the context's own changes: as the last one of an ordered list, otherwise in the order
+  /// of the identifiers.
+  fileprivate func insertEffective(_ id: ManagedObjectID, isOrdered: Bool) {
+    guard let index = isOrdered ? effective?.count : effective?.insertionIndex(of: id) else { return }
+    effective?.insert(id, at: index)
+  }
+}
+
+extension [ManagedObjectID] {
+  /// The index of an identifier to be added to a list in the order of the identifiers.
+  fileprivate func insertionIndex(of id: ManagedObjectID) -> Int {
+    var (start, end) = (0, count)
+    while start < end {
+      let middle = (start + end) / 2
+      if ManagedObjectID.precedes(self[middle], id) { start = middle + 1 } else { end = middle }
+    }
+    return start
   }
 }

@@ -286,11 +286,14 @@ extension ManagedObject {
       return record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered)
     }
     let origin = listOrigin(of: relationship, record)
+    let hadOrder = record.members[relationship]?.keepsPositions == false
     storage.withPending {
       if isOrdered { storage.noteListChange() }
       if let origin { record.members[relationship, default: MemberChanges()].begin(at: origin) }
       record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered, isStored: isStored)
     }
+    // Without the order, the members have the order of the loaded list, which another writer may have changed.
+    if hadOrder, record.members[relationship]?.keepsPositions == true { collections?[relationship]?.effective = nil }
   }
 
   /// The state of an ordered list on which the next change of a saved record is based; `nil` if the record has recorded
@@ -353,7 +356,7 @@ extension ManagedObject {
   }
 
   /// Makes objects the members of a to-many relationship, and sets and clears the inverses. An ordered relationship
-  /// gets the order of the objects.
+  /// gets the order of the objects, in which a repeated object counts once, at its first position.
   final func replaceMembers(of relationship: RelationshipDescription, with objects: [ManagedObject]) throws {
     check()
     for object in objects { try checkCanRelate(object, to: relationship) }
@@ -367,14 +370,15 @@ extension ManagedObject {
       try removeMember(try member(id, of: relationship), from: relationship)
     }
     for object in objects { try insertMember(object, into: relationship) }
-    if relationship.isOrdered { try reorderMembers(of: relationship, objects.map(\.recordID)) }
+    guard relationship.isOrdered else { return }
+    var seen: Set<ManagedObjectID> = []
+    try reorderMembers(of: relationship, objects.map(\.recordID).filter { seen.insert($0).inserted })
   }
 
-  /// Sets the order of the members of an ordered relationship, which the caller has made the members. Repeated
-  /// identifiers count once, at their first position.
+  /// Sets the order of the members of an ordered relationship, which the caller has made the members.
+  ///
+  /// - Parameter order: Each member once.
   final func reorderMembers(of relationship: RelationshipDescription, _ order: [ManagedObjectID]) throws {
-    var seen: Set<ManagedObjectID> = []
-    let order = order.filter { seen.insert($0).inserted }
     guard try memberIDs(of: relationship) != order else { return }
     try changeMembers(of: relationship, .order(order))
   }

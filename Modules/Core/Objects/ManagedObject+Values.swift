@@ -15,11 +15,13 @@ extension ManagedObject {
     return current[slot]
   }
 
-  /// Marks the object as unavailable after a failure of an accessor, and reports the failure.
+  /// Marks the object as unavailable after a failure of an accessor, and reports the failure. An object without a context
+  /// keeps the failure of an assignment for its insertion.
   ///
   /// - Parameter losesChange: Whether the accessor was an assignment.
   final func becomeUnavailable(_ error: any Error, losesChange: Bool = false) {
     flags.insert(.unavailable)
+    if storage == nil, losesChange { return UninsertedGraph.noteLostChange(of: self, error) }
     let report = vanishedRecord(error, losesChange ? "ignored an assignment" : "returned a default") ?? error
     storage?.context?.report(report, for: self, losesChange: losesChange)
   }

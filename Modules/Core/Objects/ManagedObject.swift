@@ -277,6 +277,10 @@ extension ManagedObject {
   /// object.
   package final var hasUninsertedGraph: Bool { pending?.uninsertedGraph != nil }
 
+  /// The error of the first assignment that an accessor has ignored while the object had no context. To be read on the
+  /// thread that made the object.
+  package final var lostChange: (any Error)? { pending?.uninsertedGraph?.lostChanges[recordID] }
+
   /// Whether the object has unsaved changes.
   public final var hasChanges: Bool {
     check()

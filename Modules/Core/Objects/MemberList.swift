@@ -6,7 +6,8 @@ final class MemberList {
   /// The version of the owner's row to which the list belongs: the version at the load, raised by each save that did
   /// not change the list.
   var version: Int64?
-  /// The members with the context's own changes applied. Made on demand, and dropped with each change.
+  /// The members with the context's own changes applied. Made on demand. A further change updates this array
+  /// or drops it.
   var effective: [ManagedObjectID]?
   /// The numbers that the store orders by: the stored positions of an ordered one-to-many relationship's members; `nil`
   /// where only the members' rows have them.

@@ -11,6 +11,15 @@ final class UninsertedGraph {
   }
   private struct WeakObject { weak var object: ManagedObject? }
   private var nodes: [ManagedObjectID: Node] = [:]
+  /// The first failed assignment of each object, which the context of the insertion reports.
+  private(set) var lostChanges: [ManagedObjectID: any Error] = [:]
+
+  /// Keeps the failure of an assignment to an object without a context.
+  static func noteLostChange(of object: ManagedObject, _ error: any Error) {
+    guard let record = object.pending else { return }
+    let graph = record.uninsertedGraph ?? UninsertedGraph(object)
+    if graph.lostChanges[record.id] == nil { graph.lostChanges[record.id] = error }
+  }
 
   /// Joins the graphs of two objects without a context, which become related.
   static func connect(_ first: ManagedObject, _ second: ManagedObject) {
@@ -35,6 +44,7 @@ final class UninsertedGraph {
       if case .object(let reference) = node { reference.object?.pending?.uninsertedGraph = self }
       nodes[id] = node
     }
+    lostChanges.merge(other.lostChanges) { own, _ in own }
     other.nodes = [:]
   }
 

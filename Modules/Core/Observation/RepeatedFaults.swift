@@ -10,11 +10,17 @@ public struct RepeatedFaults: Sendable, CustomStringConvertible {
   public let relationshipName: String?
   /// The number of reads.
   public let count: Int
+  /// The calls that led to the first read.
+  fileprivate let trace: CallTrace?
+
   /// The file and line that caused the first read, or the name of the function where the program has no debug
   /// information; `nil` on a platform without stack traces.
-  public let location: String?
+  ///
+  /// Each access reads the debug information of the program, which takes seconds for a large program. May be read on any
+  /// thread, also after the closure of a ``FaultPolicy`` has returned.
+  public var location: String? { trace?.location }
 
-  /// The entity, the relationship, the number, and the location.
+  /// The entity, the relationship, the number, and the ``location``. Costs as much as an access to the location.
   public var description: String {
     let subject =
       relationshipName.map { "the relationship '\(entityName).\($0)'" } ?? "records of '\(entityName)'"
@@ -62,6 +68,6 @@ struct FaultCounts: Sendable {
     guard let entry = entries[subject], entry.count > limit else { return nil }
     return RepeatedFaults(
       entityName: subject.entityName, relationshipName: subject.relationshipName, count: entry.count,
-      location: entry.trace?.location)
+      trace: entry.trace)
   }
 }

@@ -8,7 +8,8 @@ final class StoreEventHub: Sendable {
   private struct Entry { weak var receiver: (any StoreEventReceiver)? }
 
   private struct State {
-    var entries: [Entry] = []
+    /// The receivers, by their addresses, so that the cost of adding and removing one does not grow with their number.
+    var entries: [ObjectIdentifier: Entry] = [:]
     /// The number of running saves.
     var running = 0
     /// The number of saves begun so far.
@@ -41,15 +42,18 @@ final class StoreEventHub: Sendable {
   /// Adds a receiver without retaining it. Adding it twice does nothing.
   func add(_ receiver: any StoreEventReceiver) {
     state.withLock { state in
-      state.entries.removeAll { $0.receiver == nil || $0.receiver === receiver }
-      state.entries.append(Entry(receiver: receiver))
+      // Entries of released receivers are removed before an insertion that would grow the table.
+      if state.entries.count == state.entries.capacity {
+        state.entries = state.entries.filter { $0.value.receiver != nil }
+      }
+      state.entries[ObjectIdentifier(receiver)] = Entry(receiver: receiver)
       hasReceivers.store(true, ordering: .releasing)
     }
   }
 
   func remove(_ receiver: any StoreEventReceiver) {
     state.withLock { state in
-      state.entries.removeAll { $0.receiver == nil || $0.receiver === receiver }
+      state.entries[ObjectIdentifier(receiver)] = nil
       hasReceivers.store(!state.entries.isEmpty, ordering: .releasing)
     }
   }
@@ -79,7 +83,7 @@ final class StoreEventHub: Sendable {
   /// Delivers the changes of a save. The caller has locked `delivery`.
   private func deliver(_ save: RunningSave, _ changes: StoreChanges?) {
     let (receivers, isOverlapped) = state.withLock { state in
-      let receivers = state.entries.compactMap(\.receiver)
+      let receivers = state.entries.values.compactMap(\.receiver)
       if receivers.isEmpty { hasReceivers.store(false, ordering: .releasing) }
       return (receivers, !save.wasAlone || save.number != state.begun)
     }
@@ -96,6 +100,6 @@ final class StoreEventHub: Sendable {
 
   /// Passes an event other than a save to all receivers.
   func post(_ event: StoreEvent) {
-    for receiver in state.withLock({ $0.entries.compactMap(\.receiver) }) { receiver.receive(event) }
+    for receiver in state.withLock({ $0.entries.values.compactMap(\.receiver) }) { receiver.receive(event) }
   }
 }

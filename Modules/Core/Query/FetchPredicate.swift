@@ -7,8 +7,10 @@
 /// Logic is two-valued. A missing value equals a missing value and differs from every other value. Every other
 /// comparison with a missing value is false. `not` turns true into false and false into true, with missing values too.
 ///
-/// Nested conjunctions, nested disjunctions and double negations may have any depth, because they are flattened. The
-/// flattened condition may have 200 levels; a fetch refuses a deeper condition with ``ErrorCode/invalidPredicate``.
+/// Nested conjunctions, nested disjunctions and double negations are flattened, and may have some 10,000 levels. The
+/// flattened condition may have 200 levels; a fetch refuses a deeper condition with ``ErrorCode/invalidPredicate``. The
+/// release of a condition recurses for each level, so that a condition of 100,000 levels exhausts the stack of its
+/// thread before a fetch can refuse the condition. Make one list with ``and(_:)`` or ``or(_:)`` for parts of any number.
 public indirect enum FetchPredicate: Sendable, Hashable {
   /// True or false for every record.
   case constant(Bool)

@@ -209,23 +209,27 @@ extension PredicateFormatParser {
 
   /// Parses `CAST(value, "type")`, for values without a literal form.
   private mutating func cast() throws(CoherenceError) -> AttributeValue {
-    take()
-    try expect("(")
-    let start = current
-    guard case .value(let value) = try operand() else {
-      throw .unreadable(
-        at: start.position,
-        "CAST makes a value of a constant; stores convert the values of properties in different ways, so a property keeps "
-          + "its type")
+    try nested { (parser) throws(CoherenceError) in
+      parser.take()
+      try parser.expect("(")
+      let start = parser.current
+      guard case .value(let value) = try parser.operand() else {
+        throw .unreadable(
+          at: start.position,
+          "CAST makes a value of a constant; stores convert the values of properties in different ways, so a property "
+            + "keeps its type")
+      }
+      try parser.expect(",")
+      guard case .text(let type) = parser.current.kind else {
+        throw parser.expected("the name of a type, as a text,")
+      }
+      parser.take()
+      try parser.expect(")")
+      guard let result = value.cast(to: type) else {
+        throw .unreadable(at: start.position, "the value cannot be read as '\(type)'")
+      }
+      return result
     }
-    try expect(",")
-    guard case .text(let type) = current.kind else { throw expected("the name of a type, as a text,") }
-    take()
-    try expect(")")
-    guard let result = value.cast(to: type) else {
-      throw .unreadable(at: start.position, "the value cannot be read as '\(type)'")
-    }
-    return result
   }
 }
 

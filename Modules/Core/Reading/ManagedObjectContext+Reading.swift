@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   @inline(__always) final func reading<R: ManagedObject, T>(
     _ request: FetchRequest<R>, _ body: (FetchPlan) throws -> T
   ) throws -> T {
-    try preparingRead { try body(try plan(request)) }
+    try preparingRead { try body(try executablePlan(request)) }
   }
 
   /// Prepares a read and runs a block. All reads in the block see one state of each store.
@@ -22,7 +22,14 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Makes the plan of a request.
+  /// Makes the plan of a request, and reads which records depend on unsaved changes of others; see ``narrowed(_:)``.
+  final func executablePlan<R: ManagedObject>(
+    _ request: FetchRequest<R>, within scope: FetchPredicate? = nil, isReported: Bool = true
+  ) throws -> FetchPlan {
+    try narrowed(try plan(request, within: scope, isReported: isReported))
+  }
+
+  /// Makes the plan of a request, without a read.
   ///
   /// - Parameters:
   ///   - scope: A further condition on values of the record itself.

@@ -19,12 +19,18 @@ extension FetchPredicate {
   }
 
   /// Whether both predicates are satisfied.
+  ///
+  /// Adds a part to the list of the first predicate. The cost grows with the number of parts in that list: join
+  /// thousands of predicates at once, with ``FetchPredicate/and(_:)``.
   public static func && (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     guard case .and(let parts) = left else { return .and([left, right]) }
     return .and(parts + [right])
   }
 
   /// Whether at least one of the predicates is satisfied.
+  ///
+  /// Adds a part to the list of the first predicate. The cost grows with the number of parts in that list: join
+  /// thousands of predicates at once, with ``FetchPredicate/or(_:)``.
   public static func || (left: FetchPredicate, right: FetchPredicate) -> FetchPredicate {
     guard case .or(let parts) = left else { return .or([left, right]) }
     return .or(parts + [right])

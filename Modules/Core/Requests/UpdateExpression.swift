@@ -12,6 +12,7 @@ public import Foundation
 ///   a finite result throws ``ErrorCode/invalidValue``.
 /// - Decimals have 38 digits, rounded half away from zero. An overflow throws ``ErrorCode/invalidValue``.
 /// - The sum of two texts is the first text followed by the second.
+/// - Operations may have 200 levels. A deeper expression throws ``ErrorCode/limitExceeded``, and no record is changed.
 public indirect enum UpdateExpression: Sendable, Hashable {
   /// A constant.
   case value(AttributeValue)
@@ -23,6 +24,9 @@ public indirect enum UpdateExpression: Sendable, Hashable {
   case difference(UpdateExpression, UpdateExpression)
   /// The product of two numbers.
   case product(UpdateExpression, UpdateExpression)
+
+  /// The greatest depth of nested operations, as of conditions.
+  static let greatestDepth = FetchPredicate.greatestDepth
 }
 
 /// An attribute in the typed expression of a new value.

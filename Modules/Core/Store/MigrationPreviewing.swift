@@ -19,7 +19,8 @@ public struct MigrationPreview: Sendable, Hashable {
   /// The statements in the language of the store, in their order, with parameters in place of values. Conversions run
   /// between them.
   public var statements: [String]
-  /// The attributes whose stored values the program converts by a ``ValueConversion``, as `entity.attribute`.
+  /// The attributes whose values the program itself computes between the statements, as `entity.attribute`: by a
+  /// ``ValueConversion``, or by a ``Derivation`` from a text.
   public var convertedAttributes: [String]
   /// The values and records that the migration drops, as ``StoreOption/allowsDataLoss`` permits.
   public var dataLosses: [DataLoss]

@@ -33,6 +33,7 @@ public enum ConformanceSuite {
     .readers, .readValues, .snapshots, .recordStreams, .pinnedSnapshots, .objectLists, .explanations, .cursors,
     .temporaryIdentifiers,
     .deletedTargets, .danglingReferences, .neverSavedTargets, .revertedMembers, .movedMembers, .lateReferences,
+    .undoneDeletes,
     .restoredRecords,
     .fetchedProperties,
     .everyInput,

@@ -98,7 +98,10 @@ public final class ChangedObjects {
         continue
       }
       switch record.kind {
-      case .inserted: collected.inserted.insert(object)
+      case .inserted:
+        collected.inserted.insert(object)
+        // An undo of the delete has inserted the object again.
+        if !collected.deleted.isEmpty { collected.deleted.remove(object) }
       case .updated: collected.updated.insert(object)
       case .deleted: collected.deleted.insert(object)
       }

@@ -23,6 +23,9 @@ extension Notification.Name {
   /// Posted in the context after its objects changed, by its own work or by saves of other writers: at the end of the
   /// outermost `perform`, at `processPendingChanges`, and before a save. The object is the context; `userInfo` has the
   /// ``ChangedObjects``.
+  ///
+  /// The derived values that a save computes in the records that it writes are not reported; live results and
+  /// ``ObservedObject`` report them.
   public static let managedObjectContextObjectsDidChange = Notification.Name(
     "Coherence.ManagedObjectContext.ObjectsDidChange")
 }

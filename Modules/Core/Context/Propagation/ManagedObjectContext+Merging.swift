@@ -73,9 +73,11 @@ extension ManagedObjectContext {
   private final func process(_ list: [ChangeSet]) {
     lease.end()
     applyPermanentIDs(from: list)
+    var outdated: Set<RelationshipDescription> = []
     turningIntoFaults(cleanObjects(with: list.flatMap(\.refreshed))) {
-      for changes in list { refresh(from: changes) }
+      for changes in list { outdated.formUnion(refresh(from: changes)) }
     }
+    touchOwners(ofListsOf: outdated)
     forgetMembers(Set(list.flatMap(\.deleted)))
   }
 
@@ -84,8 +86,8 @@ extension ManagedObjectContext {
   }
 
   /// Refreshes the objects that a save of another context has changed, and invalidates the loaded lists that may have
-  /// other members now.
-  private final func refresh(from changes: ChangeSet) {
+  /// other members now. Returns the relationships of these lists.
+  private final func refresh(from changes: ChangeSet) -> Set<RelationshipDescription> {
     var outdated: Set<RelationshipDescription> = []
     for row in changes.inserted {
       outdated.formUnion(row.entity.listsDerivedFromRows)
@@ -94,6 +96,11 @@ extension ManagedObjectContext {
     for row in changes.updated {
       outdated.formUnion(row.entity.listsDerivedFromRows)
       refresh(from: row, isNew: false, relinked: changes.relinked[row.id] ?? [])
+    }
+    // A parent has passed the changes on after the save. The live results have processed the save already. Beside unsaved
+    // records, they have read lists that the context drops now.
+    if !changes.permanentIDs.isEmpty, !changes.refreshed.isEmpty, !UnsavedHierarchies(in: self).isEmpty {
+      for id in changes.refreshed { storage.touch(id) }
     }
     refreshRows(of: changes.refreshed.compactMap { storage.record(for: $0) })
     for id in changes.refreshed {
@@ -104,6 +111,8 @@ extension ManagedObjectContext {
         // version too.
         object.advanceLists(to: record.base?.version ?? 0)
       } else {
+        // The live results have processed the save before the object of the new record had its permanent identifier.
+        if !changes.permanentIDs.isEmpty, object.row?.version == 0 { storage.touch(id) }
         object.row = nil
       }
       noteRefreshed(object)
@@ -120,6 +129,7 @@ extension ManagedObjectContext {
       if let object = storage.registry.object(for: owner) { noteRefreshed(object) }
     }
     for relationship in outdated { storage.invalidateLists(of: relationship) }
+    return outdated
   }
 
   /// Refreshes the object of a record from its new row, under the object's own changes.
@@ -256,7 +266,10 @@ extension ManagedObjectContext {
 
   /// Replaces identifiers in all unsaved records. Returns the records that referred to a former identifier.
   private final func replaceReferences(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) -> [ManagedObjectID] {
-    defer { storage.invalidateAllLists() }
+    defer {
+      touchOwners()
+      storage.invalidateAllLists()
+    }
     return replaceReferences(permanentIDs, in: storage.records)
   }
 

@@ -9,6 +9,8 @@ extension ManagedObjectContext {
     for id in deletedIDs { removeDeletedElsewhere(id) }
     forgetMembers(deletedIDs)
     let objects = storage.registry.all
+    touchOwners()
+    touchHiddenEdits(of: objects)
     turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
       for object in objects {
         object.collections = nil

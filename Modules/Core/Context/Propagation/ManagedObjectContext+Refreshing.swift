@@ -32,6 +32,8 @@ extension ManagedObjectContext {
     let wasMissing = object.flags.contains(.missing)
     object.flags.subtract([.unavailable, .missing])
     storage.reports.remove(object.recordID)
+    // The lists may have had other members than the lists that the next read loads.
+    if object.collections != nil { storage.touch(object.recordID) }
     object.collections = nil
     dropUnchanged([object.pending].compactMap { $0 })
     guard let record = object.pending else {
@@ -176,6 +178,7 @@ extension ManagedObjectContext {
       dropUnchanged(storage.records)
       storage.withPending { storage.noteLinksOfDeleted() }
       let objects = storage.registry.all
+      touchHiddenEdits(of: objects)
       turningIntoFaults(objects.lazy.filter { $0.pending == nil }) {
         for object in objects { forgetState(of: object) }
       }

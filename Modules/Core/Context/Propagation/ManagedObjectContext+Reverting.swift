@@ -45,10 +45,14 @@ extension ManagedObjectContext {
       object.keepExposedID()
       noteRefreshed(object)
     }
+    var hasLists = false
     for object in storage.registry.all {
+      if object.collections != nil { hasLists = true }
       object.collections = nil
       object.flags.remove(.unavailable)
     }
+    // Lists of a context that does not follow its stores or its parent may have had other members.
+    if hasLists, parent != nil || !showsSavesOfOthers { storage.touchEverything() }
   }
 
   /// Detaches all objects and drops all changes. Objects still in use belong to no context any more; their accessors
@@ -75,7 +79,9 @@ extension ManagedObjectContext {
   private final func resetContent(passingOn waiting: Inbox.Content) {
     lease.end()
     storage.undo?.clear()
-    turningIntoFaults(storage.registry.all) { detachAll() }
+    let objects = storage.registry.all
+    touchHiddenEdits(of: objects)
+    turningIntoFaults(objects) { detachAll() }
     passOn(waiting)
     storage.touchEverything()
     events.noteReset()

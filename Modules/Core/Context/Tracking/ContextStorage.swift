@@ -276,12 +276,14 @@ final class ContextStorage: @unchecked Sendable {
     // If observers are being notified, this change comes from one of them. The sets of the running notifications are
     // made first, so that they show the earlier state.
     for objects in delivering { objects.makeSets() }
+    record.wasListed = record.round != 0
     record.round = round
     unpostedChanges.append(record)
     if isTouchTracked { requestTurn() }
   }
 
-  @inline(__always) private var isTouchTracked: Bool { tracksTouched.load(ordering: .relaxed) }
+  /// Whether live results of the context or of a child may receive touched records.
+  @inline(__always) var isTouchTracked: Bool { tracksTouched.load(ordering: .relaxed) }
 
   /// Records that the unsaved state of a record changed without a change by the context's user.
   @inline(__always) func touch(_ id: ManagedObjectID) { if isTouchTracked { touched.add(id) } }

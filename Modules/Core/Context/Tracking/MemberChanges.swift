@@ -34,6 +34,15 @@ struct MemberChanges {
   /// Whether all present members keep their positions, so that added members come behind them.
   var keepsPositions: Bool { arrangement == nil }
 
+  /// Whether an added member comes last in the list after the changes. With a changed order, members that another writer
+  /// has added come behind, and a member that another writer has removed returns to its position in the order.
+  ///
+  /// - Parameter last: The present last member.
+  func addsLast(_ id: ManagedObjectID, behind last: ManagedObjectID?) -> Bool {
+    guard let arrangement else { return true }
+    return !arrangement.contains(id) && last.map(arrangement.contains) != false
+  }
+
   /// Whether the changes make a record a member; `nil` when they neither add nor remove the record.
   func contains(_ id: ManagedObjectID) -> Bool? {
     if additions.contains(id) { return true }

@@ -16,6 +16,8 @@ final class PendingRecord {
   @exclusivity(unchecked) var isTracked = false
   /// The ``ContextStorage/round`` in which the record was last listed among the unposted changes.
   @exclusivity(unchecked) var round: UInt32 = 0
+  /// Whether an earlier ``ContextStorage/round`` has listed the record too.
+  @exclusivity(unchecked) var wasListed = false
   /// Whether notifications leave the record out, because its change was dropped, or is reported by other means.
   @exclusivity(unchecked) var isSilent = false
   /// Whether the context's ``UnsavedIndex`` has the record by its present values.

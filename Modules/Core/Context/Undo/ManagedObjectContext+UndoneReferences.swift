@@ -17,43 +17,80 @@ extension ManagedObjectContext {
     }
   }
 
+  /// The objects that refer to the records, in their saved or in their unsaved state.
   private final func owners(
     of ids: [ManagedObjectID], through relationship: RelationshipDescription
   ) throws -> [ManagedObject] {
-    let references = ids.map(AttributeValue.reference)
+    let unsaved = try unsavedOwners(of: Set(ids), through: relationship)
+    let references = ids.map(current).filter { !$0.isTemporaryID }.map(AttributeValue.reference)
+    guard !references.isEmpty, try isHeld(relationship.entity) else { return unsaved }
     let path = PropertyPath(names: [relationship.name])
-    let predicate: FetchPredicate =
+    var request = FetchRequest<ManagedObject>(entityName: relationship.entity.name)
+    request.predicate =
       relationship.isToMany
       ? .quantified(.any, path, .membership(.path(.own), in: references)) : .membership(.path(path), in: references)
-    guard try isHeld(relationship.entity) else { return unsavedOwners(of: Set(ids), through: relationship) }
-    let saved = try fetch(FetchRequest<ManagedObject>(entityName: relationship.entity.name).filter(predicate))
-    let found = Set(saved)
-    return saved + unsavedOwners(of: Set(ids), through: relationship).filter { !found.contains($0) }
+    // A fetch with unsaved changes finds no owner by a deleted member.
+    request.includesPendingChanges = false
+    let found = Set(unsaved)
+    return unsaved + (try fetch(request).filter { !found.contains($0) && isShown($0) })
   }
 
-  /// The unsaved objects that refer to the records. The fetch does not find them, because it sees them without deleted
-  /// members.
+  /// The objects with unsaved references to the records, in this context or in a parent.
   private final func unsavedOwners(
     of ids: Set<ManagedObjectID>, through relationship: RelationshipDescription
-  ) -> [ManagedObject] {
-    storage.records.compactMap { record in
-      guard record.kind != .deleted, record.entity.isKind(of: relationship.entity) else { return nil }
-      if let slot = relationship.slot {
-        guard case .reference(let id) = record[slot], ids.contains(id) else { return nil }
-      } else if record.members[relationship]?.added.contains(where: ids.contains) != true {
-        return nil
+  ) throws -> [ManagedObject] {
+    var owners = storage.records.compactMap { $0.refers(to: ids, through: relationship) ? $0.object : nil }
+    var found = Set(owners)
+    var ancestor = readParent
+    while let context = ancestor {
+      let storage = context.storage
+      let inherited = storage.withPending {
+        storage.records.filter { $0.refers(to: ids, through: relationship) }.map { (id: $0.id, entity: $0.entity) }
       }
-      return record.object
+      for (id, entity) in inherited {
+        do {
+          let owner = try fault(for: id, of: entity)
+          try owner.loadRow()
+          if isShown(owner), found.insert(owner).inserted { owners.append(owner) }
+        } catch let error as CoherenceError where error.isOfMissingRecord {
+          // The parent has discarded the insert of the owner since.
+        }
+      }
+      ancestor = context.parent
     }
+    return owners
+  }
+
+  /// Whether neither this context nor a parent has deleted an object.
+  private final func isShown(_ object: ManagedObject) -> Bool {
+    isPresent(object) && inheritedRecord(of: object.recordID)?.isDeleted != true
+  }
+}
+
+extension PendingRecord {
+  /// Whether the unsaved state has a reference to one of the records.
+  fileprivate func refers(to ids: Set<ManagedObjectID>, through relationship: RelationshipDescription) -> Bool {
+    guard kind != .deleted, entity.isKind(of: relationship.entity) else { return false }
+    guard let slot = relationship.slot else {
+      return members[relationship]?.added.contains(where: ids.contains) == true
+    }
+    guard case .reference(let id) = self[slot] else { return false }
+    return ids.contains(id)
   }
 }
 
 extension ManagedObject {
   /// Records that a relationship without an inverse loses members, or its target.
   final func recordUndo(ofLosing ids: Set<ManagedObjectID>, from relationship: RelationshipDescription) throws {
-    if let slot = relationship.slot { return recordUndo(of: slot, before: try loadedValue(at: slot)) }
-    for id in try changedMemberIDs(of: relationship) where ids.contains(id) {
-      try recordUndo(of: .remove(id), relationship)
+    guard let slot = relationship.slot else {
+      for id in try changedMemberIDs(of: relationship) where ids.contains(id) {
+        try recordUndo(of: .remove(id), relationship)
+      }
+      return
     }
+    let target = try loadedValue(at: slot)
+    // An unsaved edit may have replaced the saved reference.
+    guard case .reference(let id) = target, ids.contains(managedObjectContext?.current(id) ?? id) else { return }
+    recordUndo(of: slot, before: target)
   }
 }

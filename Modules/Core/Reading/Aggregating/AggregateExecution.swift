@@ -36,7 +36,9 @@ struct AggregateExecution {
     guard !fetch.dependsOnUnsaved, !plan.hasRangeOfRecords, plan.groups.areCombinable,
       fetch.needsOverlay || fetch.stores.count > 1
     else { return nil }
-    let unsaved = fetch.needsOverlay ? try context.unsavedStates(for: fetch) : UnsavedStates()
+    // By the index, the identifiers to exclude are unknown: all records with the target would be read instead of summed.
+    let unsaved =
+      fetch.needsOverlay ? try context.unsavedStates(for: fetch, findsByTarget: false) : UnsavedStates()
     guard let replacedIDs = unsaved.replacedIDs, replacedIDs.count <= Self.greatestExceptionCount else { return nil }
     let query = plan.partialQuery(except: replacedIDs)
     let table = GroupTable(plan.groups)

@@ -19,10 +19,13 @@ public struct FetchExplanation: Sendable, Hashable {
   public enum UnsavedChanges: String, Sendable, Hashable {
     /// No unsaved change matters.
     case none
-    /// The context overlays its unsaved records over the records of the stores.
+    /// The context overlays its unsaved records over the records of the stores. It also evaluates a few saved records
+    /// about which unsaved changes of other records decide: the owners of unsaved members, and the records whose path
+    /// leads to an unsaved record.
     case merged
-    /// Unsaved changes of other records may decide whether a record is found: the stores return every record of the
-    /// entity.
+    /// Unsaved changes of other records may decide whether any record is found: the stores return every record of the
+    /// entity. This is the case for more than 200 unsaved related records, for more than 500 records that depend on
+    /// unsaved changes, and for changes at the end of several to-many relationships or of links.
     case decisive
   }
 

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
   public final func explain<Result: ManagedObject>(_ request: FetchRequest<Result>) throws -> FetchExplanation {
     try operating {
       try preparingRead {
-        let plan = try plan(request, isReported: false)
+        let plan = try executablePlan(request, isReported: false)
         return FetchExplanation(plan, try plan.stores.map { try explanation(of: plan, by: $0) })
       }
     }

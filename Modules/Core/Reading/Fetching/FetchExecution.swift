@@ -33,7 +33,8 @@ struct FetchExecution {
       if plan.stores.count == 1 { return try context.reader(for: plan.stores[0]).count(plan.query) }
       return try sumOfCounts(plan.unorderedQuery).map { plan.range.part(of: 0..<$0).count }
     }
-    let filter = try overlaidFilter()
+    // By the index, the identifiers to exclude are unknown: all records with the target would be read instead of counted.
+    let filter = try overlaidFilter(findsByTarget: false)
     guard let replacedIDs = filter.unsaved.replacedIDs, replacedIDs.count <= Self.greatestExclusion,
       let stored = try sumOfCounts(plan.unorderedQuery.excluding(replacedIDs))
     else { return nil }
@@ -65,10 +66,13 @@ struct FetchExecution {
     RecordFilter(plan, StoredRecords(context: context), unsaved: UnsavedStates())
   }
 
-  /// The filter for a plan with an overlay, which reads the state of the context.
-  private func overlaidFilter() throws -> RecordFilter<ContextRecords> {
+  /// The filter for a plan with an overlay, which reads the state of the context. The rows of a plan without unsaved
+  /// changes of other records are filtered by the state of the stores, as a store itself filters them.
+  private func overlaidFilter(findsByTarget: Bool = true) throws -> RecordFilter<ContextRecords> {
     RecordFilter(
-      plan, ContextRecords(context: context), unsaved: try unsaved ?? context.unsavedStates(for: plan))
+      plan, ContextRecords(context: context),
+      unsaved: try unsaved ?? context.unsavedStates(for: plan, findsByTarget: findsByTarget),
+      stored: plan.dependsOnUnsaved ? nil : StoredRecords(context: context))
   }
 
   // MARK: In order

@@ -13,6 +13,8 @@ struct FetchPlan {
   /// Whether unsaved changes of other records may decide whether a record matches. The context then evaluates the
   /// predicate for every record of the entity.
   private(set) var dependsOnUnsaved: Bool
+  /// The saved records about which unsaved changes of other records decide, if the context evaluates only them.
+  private(set) var dependents: [ManagedObjectID: RecordState] = [:]
   /// Whether the found records become faults instead of loaded objects.
   let returnsObjectsAsFaults: Bool
   let prefetches: PrefetchPaths
@@ -79,6 +81,15 @@ struct FetchPlan {
     let exclusion: FetchPredicate = .not(.membership(.path(.own), in: ids.map(AttributeValue.reference)))
     query.predicate = query.predicate.map { .and([$0, exclusion]) } ?? exclusion
     return query
+  }
+
+  /// Returns the plan with the saved records about which unsaved changes of other records decide. The context evaluates
+  /// them as it evaluates unsaved records, and no other saved record.
+  func depending(onlyFor dependents: [ManagedObjectID: RecordState]) -> FetchPlan {
+    var plan = self
+    plan.dependsOnUnsaved = false
+    plan.dependents = dependents
+    return plan
   }
 
   // MARK: Queries

@@ -4,16 +4,21 @@ struct ObjectSink: FetchSink {
   private let making: ManagedObjectContext.ObjectMaking
   /// The group of the fetched rows; `nil` for a fetch with unsaved records.
   private let group: FetchGroup?
+  /// Whether the rows may lack unsaved changes of the context's parents.
+  private let needsParents: Bool
   private var objects: [ManagedObject] = []
   var sharesRows: Bool { true }
 
   init(_ plan: FetchPlan, in context: ManagedObjectContext) {
     self.context = context
     group = plan.needsOverlay ? nil : context.storage.groups.make(.fetch)
+    needsParents = !plan.needsOverlay && context.readParent != nil
     making = plan.returnsObjectsAsFaults && !plan.needsOverlay ? .asFaults : .awakensLater
   }
 
-  mutating func receive(_ rows: [Row]) { context.objects(for: rows, into: &objects, making, in: group) }
+  mutating func receive(_ rows: [Row]) {
+    context.objects(for: needsParents ? context.shownRows(rows) : rows, into: &objects, making, in: group)
+  }
 
   mutating func receive(_ records: ArraySlice<RecordState>) {
     var rows: [Row] = []
@@ -72,7 +77,7 @@ extension ManagedObjectContext {
     }
     // The making of their objects gives the registered objects the newer rows.
     var renewed: [ManagedObject] = []
-    self.objects(for: try committedRows(withRows), into: &renewed)
+    self.objects(for: try loadRows(withRows), into: &renewed)
     return objects
   }
 }

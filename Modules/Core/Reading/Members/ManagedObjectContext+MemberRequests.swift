@@ -49,7 +49,7 @@ extension ManagedObjectContext {
         }
         let source = source(of: relationship, owner: owner, requestPlan, needsOrder: false)
         switch source {
-        case .condition(let scope): return try count(of: try plan(request, within: scope))
+        case .condition(let scope): return try count(of: try executablePlan(request, within: scope))
         case .store(let reader):
           let query = MemberQuery(
             relationship: relationship, owner: owner.recordID.key, query: requestPlan.unorderedQuery)
@@ -59,7 +59,7 @@ extension ManagedObjectContext {
           }
         case .list: break
         }
-        return try count(of: try plan(request, within: membership(in: owner.memberIDs(of: relationship))))
+        return try count(of: try executablePlan(request, within: membership(in: owner.memberIDs(of: relationship))))
       }
     }
   }
@@ -108,7 +108,7 @@ extension ManagedObjectContext {
       return page
     }
     switch source(of: relationship, owner: owner, requestPlan) {
-    case .condition(let scope): return try objects(of: try plan(request, within: scope))
+    case .condition(let scope): return try objects(of: try executablePlan(request, within: scope))
     case .store(let reader):
       let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: requestPlan.query)
       if let fetch = try reader.fetchMembers(query) {
@@ -166,7 +166,10 @@ extension ManagedObjectContext {
     var result: [ManagedObject] = []
     try forEachBatch(of: fetch.cursor, while: { range.isOpen }) { rows in
       // A member added both by the context and by another writer has its position in the store.
-      if !added.isEmpty { added.removeAll { id in rows.contains { $0.id == id && !removed.contains(id) } } }
+      if !added.isEmpty {
+        let saved = Set(rows.lazy.map(\.id))
+        added.removeAll { saved.contains($0) && !removed.contains($0) }
+      }
       let present = removed.isEmpty ? rows : rows.filter { !removed.contains($0.id) }
       objects(for: try belowRows(range.takeNext(present)), into: &result, .awakensLater, in: group)
     }
@@ -196,10 +199,13 @@ extension ManagedObjectContext {
     _ requestPlan: FetchPlan
   ) throws -> [ManagedObject] {
     let isLoaded = owner.loadedList(of: relationship) != nil
-    // A child context does not keep the list, because the list would miss later edits of the parent.
-    defer { if parent != nil, !isLoaded { owner.collections?[relationship] = nil } }
+    // A context that does not follow its parent or its stores does not keep the list, because the list would miss later
+    // changes, which a store that reads members itself finds.
+    defer { if parent != nil || !showsSavesOfOthers, !isLoaded { owner.collections?[relationship] = nil } }
     let ids = try owner.memberIDs(of: relationship)
-    guard request.sortKeys.isEmpty else { return try objects(of: try plan(request, within: membership(in: ids))) }
+    guard request.sortKeys.isEmpty else {
+      return try objects(of: try executablePlan(request, within: membership(in: ids)))
+    }
     if request.predicate == nil {
       let page = requestPlan.range.part(of: ids)
       var found = try presentObjects(page)
@@ -210,7 +216,7 @@ extension ManagedObjectContext {
     }
     var unlimited = request
     (unlimited.fetchLimit, unlimited.fetchOffset) = (nil, 0)
-    let plan = try plan(unlimited, within: membership(in: ids))
+    let plan = try executablePlan(unlimited, within: membership(in: ids))
     let found = Dictionary(try objects(of: plan).map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
     return Array(requestPlan.range.part(of: ids.compactMap { found[$0] }))
   }

@@ -127,6 +127,18 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Returns rows that a fetch without unsaved changes has read, with the unsaved changes of the parents, which the
+  /// objects of the rows show. The row of a record deleted by a parent stays as it is.
+  final func shownRows(_ rows: [Row]) -> [Row] {
+    guard readParent != nil, let root = rows.first?.entity.root, UnsavedHierarchies(in: self).contains(root) else {
+      return rows
+    }
+    return rows.map { row in
+      guard let inherited = inheritedRecord(of: row.id), !inherited.isDeleted else { return row }
+      return inherited.mayBeBehind ? inherited.caughtUp(with: row) : inherited.row
+    }
+  }
+
   // MARK: Present members
 
   /// Returns the members of a to-many relationship, loaded together, without missing records.

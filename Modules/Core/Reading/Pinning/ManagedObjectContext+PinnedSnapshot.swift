@@ -1,5 +1,3 @@
-import Dispatch
-
 // A snapshot that a context keeps across its units of work.
 
 extension ManagedObjectContext {
@@ -97,7 +95,8 @@ extension ManagedObjectContext {
     operating {
       storage.suspendedPin = nil
       guard lease.endPin() != nil else { return }
-      persistentStoreCoordinator?.pinnedSnapshots.remove(self)
+      storage.pinWatch = nil
+      persistentStoreCoordinator?.lastingReaders.remove(self)
       storage.retainedReads.removeAll()
       turnObserver?.snapshotChanged(in: self)
       processInbox()
@@ -150,7 +149,7 @@ extension ManagedObjectContext {
       lease.endPin()
       throw error
     }
-    coordinator.pinnedSnapshots.add(self, release: pinnedStoreRelease)
+    coordinator.lastingReaders.add(self, release: pinnedStoreRelease)
     turnObserver?.snapshotChanged(in: self)
     watchPin(pin)
   }
@@ -237,8 +236,9 @@ extension ManagedObjectContext {
     guard let handle = storage.handle, !storage.confinement.isOfThread else { return }
     let watch = SnapshotWatch(limit: pin.unreadLimit)
     storage.pinWatch = watch
-    DispatchQueue.global().asyncAfter(deadline: .now() + duration / .seconds(1)) {
-      guard let context = handle.context else { return }
+    // The timer belongs to the watch, so that the block may not retain the watch.
+    watch.timer.start(after: duration) { [weak watch] in
+      guard let watch, let context = handle.context else { return }
       context.perform(onError: { _ in }) { context.expirePin(watch) }
     }
   }

@@ -8,6 +8,8 @@ struct ContextRecords: PreloadingSource, AggregateRetaining {
     var byID: [ManagedObjectID: Row?] = [:]
     /// The numbers of members of owners.
     var memberCounts: [MembersKey: Int] = [:]
+    /// The owners whose members were read together. The objects have the lists.
+    var owners: [ManagedObject] = []
     /// Made on first use, because most sources compute no aggregate.
     lazy var computedAggregates = ComputedAggregates()
   }
@@ -46,13 +48,18 @@ struct ContextRecords: PreloadingSource, AggregateRetaining {
     of relationship: RelationshipDescription, from record: RecordState
   ) throws -> [ManagedObjectID] {
     do {
-      let owner = try context.fault(for: record.id, of: record.entity)
-      // An ordered list needs its owner's row and would read it again.
-      if case .row(let row) = record.values, owner.isFault { owner.fill(with: row) }
-      return try owner.memberIDs(of: relationship)
+      return try owner(record).memberIDs(of: relationship)
     } catch let error as CoherenceError where error.code == .objectNotFound && record.id.isTemporaryID {
       return []
     }
+  }
+
+  /// The object of an owner, with its row.
+  private func owner(_ record: RecordState) throws -> ManagedObject {
+    let owner = try context.fault(for: record.id, of: record.entity)
+    // An ordered list needs its owner's row and would read it again.
+    if case .row(let row) = record.values, owner.isFault { owner.fill(with: row) }
+    return owner
   }
 
   /// Reads the unknown rows of records together.
@@ -77,14 +84,26 @@ struct ContextRecords: PreloadingSource, AggregateRetaining {
   }
 
   func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws {
-    // Members are read through the objects of their owners, because lists may have unsaved changes.
+    // An unsaved owner has no members in a store.
+    let objects = try owners.filter { !$0.id.isTemporaryID }.map { try owner($0) }
+      .filter { $0.loadedList(of: relationship) == nil }
+    // The members of a single owner are read when the evaluation needs them.
+    guard objects.count > 1 else { return }
+    // The versions and the generation are read before the lists: a save during the read then outdates the lists.
+    let (versions, generation) = (objects.map(\.rowVersion), context.storage.generation(of: relationship))
+    var read: [ManagedObjectID: Row] = [:]
+    let lists = try context.storedMembers(of: relationship, owners: objects.map(\.recordID), rows: &read)
+    rows.byID.merge(read.mapValues { .some($0) }) { known, _ in known }
+    for (object, version) in zip(objects, versions) {
+      object.setMemberList(lists[object.recordID] ?? [], of: relationship, version: version, generation: generation)
+    }
+    rows.owners += objects
+    try load(Array(Set(lists.values.joined())))
   }
 
   func preload(memberCounts relationship: RelationshipDescription, of owners: [RecordState]) throws {
-    // Members are counted through the objects of their owners.
+    try preload(members: relationship, of: owners)
   }
-
-  func preloadedMembers(of relationship: RelationshipDescription, owners: [RecordState]) -> [RecordState] { [] }
 
   /// The state of a record; `nil` when it is deleted or missing.
   func state(of id: ManagedObjectID) throws -> RecordState? {

@@ -10,6 +10,10 @@ struct UnsavedStates {
   /// The greatest number of rows that unsaved records may replace.
   fileprivate(set) var replacedCount = 0
 
+  /// The identifiers of the records that have no unsaved changes themselves, but depend on unsaved changes of other
+  /// records.
+  fileprivate(set) var dependents: Set<ManagedObjectID> = []
+
   /// The records without deleted records, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
@@ -27,14 +31,22 @@ struct UnsavedStates {
 }
 
 extension ManagedObjectContext {
-  /// Returns the unsaved records for a plan. With many unsaved records, and a predicate that requires values of an
-  /// attribute, ``UnsavedIndex`` finds the records with these values, and the result is incomplete.
+  /// Returns the unsaved records for a plan, and the plan's dependent records. With many unsaved records, and a
+  /// predicate that requires values of an attribute or targets of a to-one relationship, ``UnsavedIndex`` finds the
+  /// records with these values, and the result is incomplete.
   ///
-  /// - Parameter isComplete: Whether the result has all unsaved records, so that it stays the same after later changes.
-  final func unsavedStates(for plan: FetchPlan, isComplete: Bool = false) throws -> UnsavedStates {
+  /// - Parameters:
+  ///   - isComplete: Whether the result has all unsaved records, so that it stays the same after later changes.
+  ///   - findsByTarget: Whether the index finds records by targets too.
+  final func unsavedStates(
+    for plan: FetchPlan, isComplete: Bool = false, findsByTarget: Bool = true
+  ) throws -> UnsavedStates {
     let count = unsavedCount
     var unsaved = UnsavedStates()
-    let wanted = !isComplete && count > UnsavedIndex.threshold ? plan.wantedValues : []
+    // An incomplete result raises the limit of the query by all unsaved records, and a target may have very many rows.
+    let includesTargets = findsByTarget && plan.query.limit == nil
+    let wanted =
+      !isComplete && count > UnsavedIndex.threshold ? plan.wantedValues(includingTargets: includesTargets) : []
     if !wanted.isEmpty, !isAnyParentBehind {
       unsaved.context = self
       unsaved.replacedCount = count
@@ -45,6 +57,11 @@ extension ManagedObjectContext {
       }
       unsaved.replacedCount = unsaved.states.keys.count { !$0.isTemporaryID }
     }
+    for (id, state) in plan.dependents where !hasUnsavedRecord(id) {
+      unsaved.states[id] = state
+      unsaved.dependents.insert(id)
+    }
+    unsaved.replacedCount += unsaved.dependents.count
     return unsaved
   }
 
@@ -115,14 +132,19 @@ extension FetchPlan {
 
   /// The values required by the predicate: a record must have one of the values in each of the slots. Empty if the
   /// predicate requires no value by equality.
-  fileprivate var wantedValues: [WantedValues] {
+  fileprivate func wantedValues(includingTargets: Bool) -> [WantedValues] {
     guard !dependsOnUnsaved, let predicate = predicate?.predicate else { return [] }
     var wanted: [WantedValues] = []
-    for (path, values) in predicate.requirements {
-      guard path.names.count == 1, let attribute = query.entity.attribute(named: path.names[0]),
-        values.allSatisfy(attribute.type.hasOnly)
-      else { continue }
-      wanted.append(WantedValues(slot: attribute.slot, values: values))
+    for (path, values) in predicate.requirements where path.names.count == 1 {
+      let name = path.names[0]
+      if let attribute = query.entity.attribute(named: name) {
+        guard values.allSatisfy(attribute.type.hasOnly) else { continue }
+        wanted.append(WantedValues(slot: attribute.slot, values: values))
+      } else if includingTargets, let slot = query.entity.relationship(named: name)?.slot {
+        // Many records may have no target.
+        guard !values.contains(where: \.isNull) else { continue }
+        wanted.append(WantedValues(slot: slot, values: values))
+      }
     }
     return wanted
   }

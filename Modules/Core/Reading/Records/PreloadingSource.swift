@@ -6,9 +6,6 @@ protocol PreloadingSource: RecordSource where Record == RecordState {
   func preload(members relationship: RelationshipDescription, of owners: [RecordState]) throws
   /// Reads the numbers of members of owners together, so that ``RecordSource/memberCount(of:from:)`` knows them.
   func preload(memberCounts relationship: RelationshipDescription, of owners: [RecordState]) throws
-  /// Returns the members of owners whose related records are read together; none if the source reads the members of
-  /// each owner by themselves.
-  func preloadedMembers(of relationship: RelationshipDescription, owners: [RecordState]) throws -> [RecordState]
 }
 
 extension PreloadingSource {
@@ -27,7 +24,7 @@ extension PreloadingSource {
       let owners = try owners(of: relationship, at: path, from: records)
       try preload(members: relationship, of: owners)
       guard let operand = aggregate.operand?.toOtherRecords else { return }
-      try preload(operand, of: try preloadedMembers(of: relationship, owners: owners))
+      try preload(operand, of: try members(of: relationship, fromAny: owners))
     case .attribute, .toOne, .identity: break
     }
   }
@@ -46,27 +43,52 @@ extension PreloadingSource {
     }
     return owners.filter { $0.entity.isKind(of: relationship.entity) }
   }
+
+  /// Returns the members of owners, each once. The members are preloaded.
+  private func members(
+    of relationship: RelationshipDescription, fromAny owners: [RecordState]
+  ) throws -> [RecordState] {
+    var seen: Set<ManagedObjectID> = []
+    var members: [RecordState] = []
+    for owner in owners {
+      for member in try self.members(of: relationship, from: owner) where seen.insert(member.id).inserted {
+        members.append(member)
+      }
+    }
+    return members
+  }
 }
 
 extension PreloadingSource {
-  /// Returns the rows that satisfy a predicate. Reads the related records of all rows together, without the rows that
-  /// parts of a conjunction rule out by values of the rows alone.
+  /// Returns the rows whose records satisfy a predicate, as the function for records does.
+  func matching(_ rows: [Row], _ predicate: PreparedPredicate, of entity: EntityDescription) throws -> [Row] {
+    let records = rows.map { RecordState($0) }
+    return try matchingIndices(of: records, predicate, of: entity).map { rows[$0] }
+  }
+
+  /// Returns the records that satisfy a predicate. Reads the related records of all records together, without the
+  /// records that parts of a conjunction rule out by values of the records alone.
   ///
   /// - Parameter entity: The entity of the predicate.
-  func matching(_ rows: [Row], _ predicate: PreparedPredicate, of entity: EntityDescription) throws -> [Row] {
+  func matching(
+    _ records: [RecordState], _ predicate: PreparedPredicate, of entity: EntityDescription
+  ) throws -> [RecordState] {
+    try matchingIndices(of: records, predicate, of: entity).map { records[$0] }
+  }
+
+  private func matchingIndices(
+    of records: [RecordState], _ predicate: PreparedPredicate, of entity: EntityDescription
+  ) throws -> [Int] {
     guard let split = predicate.split else {
-      let records = rows.map { RecordState($0) }
       try preload(for: predicate.predicate, of: [PreloadingSubject(records: records, entity: entity)])
-      return try zip(rows, records).filter { try predicate.matches($0.1, in: self) }.map(\.0)
+      return try records.indices.filter { try predicate.matches(records[$0], in: self) }
     }
-    let candidates = rows.compactMap { row -> Candidate? in
-      let record = RecordState(row)
-      guard let remainder = split.remainder(for: record, in: self) else { return nil }
-      return Candidate(row: row, record: record, condition: remainder)
+    let candidates = records.indices.compactMap { index in
+      split.remainder(for: records[index], in: self).map { Candidate(index: index, condition: $0) }
     }
-    let subject = PreloadingSubject(records: candidates.map(\.record), entity: entity)
+    let subject = PreloadingSubject(records: candidates.map { records[$0.index] }, entity: entity)
     try preload(for: predicate.predicate, of: [subject])
-    return try candidates.filter { try $0.condition.holds(for: $0.record, in: self) }.map(\.row)
+    return try candidates.filter { try $0.condition.holds(for: records[$0.index], in: self) }.map(\.index)
   }
 
   /// Reads the related records together that a predicate reads, and then those that its conditions on members read.
@@ -85,7 +107,7 @@ extension PreloadingSource {
         !condition.preloadedPaths(from: entities + [relationship.destination]).isEmpty
       else { continue }
       let owners = try owners(of: relationship, at: resolved, from: subjects[index].records)
-      let members = try preloadedMembers(of: relationship, owners: owners)
+      let members = try members(of: relationship, fromAny: owners)
       try preload(
         for: condition, of: subjects + [PreloadingSubject(records: members, entity: relationship.destination)])
     }
@@ -98,10 +120,9 @@ private struct PreloadingSubject {
   let entity: EntityDescription
 }
 
-/// A row with the condition that still decides about it.
+/// The index of a record, and the condition that still decides about the record.
 private struct Candidate {
-  let row: Row
-  let record: RecordState
+  let index: Int
   let condition: Condition
 }
 

@@ -64,10 +64,6 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
     }
   }
 
-  func preloadedMembers(of relationship: RelationshipDescription, owners: [RecordState]) throws -> [RecordState] {
-    try owners.flatMap { try members(of: relationship, from: $0) }
-  }
-
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let result = members[key] { return result }

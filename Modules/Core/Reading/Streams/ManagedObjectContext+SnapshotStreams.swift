@@ -21,14 +21,15 @@ extension ManagedObjectContext {
   ///
   /// While it runs, a stream has a reader of each store of the entity: one connection and one open transaction. Neither
   /// readers nor saves wait for it: in a PostgreSQL store a stream has a connection beside the pool. The end of the
-  /// stream, an error, a cancellation of the task and a loop that is left early release the readers. A stream that is
-  /// not read for `unreadLimit` releases them too; the next read throws ``ErrorCode/streamExpired`` then.
+  /// stream, an error, a cancellation of the task and an early exit from the loop release the readers. The detachment
+  /// of a store releases them too; the next read throws ``ErrorCode/storeDetached`` then. A stream without a read for
+  /// `unreadLimit` also releases its readers; the next read throws ``ErrorCode/streamExpired`` then.
   ///
   /// ## Cost
   ///
   /// One statement, and memory for two batches of some 1,000 records. The stream reads all records at its beginning and
   /// keeps them where no store can return them in order: for an order that the store cannot evaluate exactly, for an
-  /// entity with records in several stores, and for predicates that lead to unsaved changes of other records.
+  /// entity with records in several stores, and for predicates that lead to many unsaved changes of other records.
   /// ``explain(_:)`` reports the reason. Unsaved records are kept as well.
   ///
   /// - Parameters:

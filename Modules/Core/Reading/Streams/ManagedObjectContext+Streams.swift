@@ -13,7 +13,7 @@ extension ManagedObjectContext {
   /// state of the stores; `relationshipsForPrefetching` loads them for each batch, on the context's thread.
   ///
   /// - Parameters:
-  ///   - batchSize: The number of objects of a batch, at least 1. The last batch may have fewer.
+  ///   - batchSize: The number of objects of a batch; a number below 1 counts as 1. The last batch may have fewer.
   ///   - unreadLimit: The time after which an unread stream releases its connections and fails.
   public final func streamObjects<Object: ManagedObject>(
     _ request: FetchRequest<Object>, batchSize: Int = 512, unreadLimit: Duration = .seconds(60)
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
   /// }
   /// ```
   /// - Parameters:
-  ///   - batchSize: The number of objects of a batch, at least 1. The last batch may have fewer.
+  ///   - batchSize: The number of objects of a batch; a number below 1 counts as 1. The last batch may have fewer.
   ///   - unreadLimit: The time that a block may take before the stream releases its connections and fails.
   /// - Throws: The block's error, which ends the stream; the errors of `stream(_:)`.
   public final func forEachBatch<Object: ManagedObject>(
@@ -62,6 +62,8 @@ extension ManagedObjectContext {
   final func streamReader<Object: ManagedObject>(
     _ request: FetchRequest<Object>, unreadLimit: Duration
   ) -> StreamReader {
-    StreamReader(in: self, subject: name(of: request), unreadLimit: unreadLimit) { try $0.plan(request) }
+    StreamReader(in: self, subject: name(of: request), unreadLimit: unreadLimit) {
+      try $0.executablePlan(request)
+    }
   }
 }

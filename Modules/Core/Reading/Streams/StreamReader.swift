@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Reads the records of one iteration of a stream.
@@ -32,6 +31,7 @@ final class StreamReader: @unchecked Sendable {
   /// Whether a read is under way, which may take as long as it needs.
   private var isAwaited = false
   private var observation: (any StackObservation)?
+  private let unreadTimer = ReleasableTimer()
 
   /// - Parameters:
   ///   - subject: The name of the entity, in reports to observers.
@@ -113,6 +113,7 @@ final class StreamReader: @unchecked Sendable {
 
   /// Ends the fetch and releases the readers.
   private func finish(_ end: State) {
+    context.persistentStoreCoordinator?.lastingReaders.remove(self)
     switch state {
     case .ended, .failed: return
     case .new: report(0, end)
@@ -121,6 +122,7 @@ final class StreamReader: @unchecked Sendable {
       report(fetch.count, end)
     }
     state = end
+    unreadTimer.cancel()
     streamContext.lease.endLasting()
   }
 
@@ -182,12 +184,33 @@ final class StreamReader: @unchecked Sendable {
     guard case .new = state else { return nil }
     let storage = streamContext.storage
     storage.withPending { storage.formerIDs = formerIDs }
+    // Before the first read: a detachment from now on ends the stream after this block.
+    context.persistentStoreCoordinator?.lastingReaders.add(self, release: storeRelease)
     if observation == nil { observation = context.persistentStoreCoordinator?.observer?.began(operation) }
     let fetch = try streamContext.inOneState { try StreamedFetch(try plan(streamContext), in: streamContext) }
     state = .open(fetch)
     lastRead = .now
     watch(for: unreadLimit)
     return fetch.hasUnsaved ? fetch.temporaryIDs : nil
+  }
+
+  /// Ends the stream before the detachment or erasure of a store that it reads.
+  private var storeRelease: @Sendable (any PersistentStore) -> Void {
+    { [weak self] store in
+      guard let self else { return }
+      streamContext.perform(onError: { _ in }) { self.end(before: store) }
+    }
+  }
+
+  /// Ends the stream if it has a reader of a store that is being detached or erased.
+  private func end(before store: any PersistentStore) {
+    guard case .open = state, streamContext.lease.hasReader(of: store) else { return }
+    finish(
+      .failed(
+        CoherenceError(
+          .storeDetached,
+          "A store of the stream of '\(subject)' was detached or erased, and the stream has released its connection; attach "
+            + "the store, and stream the records again.")))
   }
 
   private var operation: StackOperation { StackOperation(.fetch, subject) }
@@ -204,8 +227,7 @@ final class StreamReader: @unchecked Sendable {
 
   /// Looks after a time whether the stream was read in the meantime.
   private func watch(for duration: Duration) {
-    let seconds = duration / .seconds(1)
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+    unreadTimer.start(after: duration) { [weak self] in
       guard let self else { return }
       streamContext.perform(onError: { _ in }) { self.endIfUnread() }
     }

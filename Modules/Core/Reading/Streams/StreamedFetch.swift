@@ -64,7 +64,7 @@ final class StreamedFetch {
   }
 
   /// Whether the record had unsaved changes when the fetch began.
-  func isUnsaved(_ id: ManagedObjectID) -> Bool { unsaved.replaces(id) }
+  func isUnsaved(_ id: ManagedObjectID) -> Bool { unsaved.replaces(id) && !unsaved.dependents.contains(id) }
 
   /// Whether unsaved records take part.
   var hasUnsaved: Bool { !unsaved.isEmpty }

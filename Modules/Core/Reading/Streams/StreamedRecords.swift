@@ -59,7 +59,7 @@ extension ManagedObjectContext {
   private final func objects(for records: StreamedRecords) throws -> [ManagedObject] {
     var found: [ManagedObject] = []
     guard !records.unsaved.isEmpty else {
-      objects(for: records.rows, into: &found, .awakensLater)
+      objects(for: shownRows(records.rows), into: &found, .awakensLater)
       return found
     }
     var saved: [Row] = []

@@ -22,7 +22,7 @@ struct BatchCalculation {
   /// Resolves an expression for an attribute.
   ///
   /// - Throws: ``ErrorCode/unknownProperty``, ``ErrorCode/wrongType``, and ``ErrorCode/invalidValue`` for a wrong
-  ///   expression.
+  ///   expression; ``ErrorCode/limitExceeded`` for an expression with too many levels.
   init(_ expression: UpdateExpression, for attribute: AttributeDescription, of entity: EntityDescription) throws {
     guard let kind = Kind(attribute.type) else {
       throw CoherenceError(
@@ -34,22 +34,29 @@ struct BatchCalculation {
     self.entity = entity
     self.kind = kind
     var mayBeMissing = false
-    node = try Self.node(expression, kind, attribute, entity, &mayBeMissing)
+    node = try Self.node(expression, kind, attribute, entity, depth: 0, &mayBeMissing)
     self.mayBeMissing = mayBeMissing
   }
 
   private static func node(
     _ expression: UpdateExpression, _ kind: Kind, _ target: AttributeDescription, _ entity: EntityDescription,
-    _ mayBeMissing: inout Bool
+    depth: Int, _ mayBeMissing: inout Bool
   ) throws -> Node {
+    // The resolution and the evaluation recurse for each level.
+    guard depth <= UpdateExpression.greatestDepth else {
+      throw CoherenceError(
+        .limitExceeded,
+        "The calculation of '\(entity.name).\(target.name)' is nested more than \(UpdateExpression.greatestDepth) deep; "
+          + "calculate in several updates.")
+    }
     func operation(_ operation: Operation, _ left: UpdateExpression, _ right: UpdateExpression) throws -> Node {
       if kind == .text, operation != .sum {
         throw CoherenceError(
           .wrongType, "'\(entity.name).\(target.name)' is a text; texts can be joined by a sum, and nothing else.")
       }
       return .operation(
-        operation, try node(left, kind, target, entity, &mayBeMissing),
-        try node(right, kind, target, entity, &mayBeMissing))
+        operation, try node(left, kind, target, entity, depth: depth + 1, &mayBeMissing),
+        try node(right, kind, target, entity, depth: depth + 1, &mayBeMissing))
     }
     switch expression {
     case .value(let value):

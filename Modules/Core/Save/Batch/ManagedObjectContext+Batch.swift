@@ -124,6 +124,7 @@ extension ManagedObjectContext {
     guard !changes.isEmpty else { return }
     _ = inbox.post(changes)
     processInbox()
+    touchOwners()
     storage.invalidateAllLists()
     propagate(changes, passesParents: true)
   }

@@ -28,10 +28,9 @@ extension ConflictResolution {
   mutating func separateAll() throws {
     var changes = unit.changes
     var separated: [ManagedObjectID: ManagedObjectID] = [:]
-    for id in joins.targets {
-      changes.removeAll { $0.id == id && $0.join != nil }
-      changes += separate(id, &separated)
-    }
+    // The changes from before the joins have no join.
+    changes.removeAll { $0.join != nil && joins.isTarget($0.id) }
+    for id in joins.targets { changes += separate(id, &separated) }
     try rebuild(from: redirected(changes, separated))
   }
 
@@ -65,6 +64,9 @@ private struct JoinRound {
   private var decided: Set<ManagedObjectID> = []
   /// The records that inserted records became in this round, by the inserted records.
   private var targets: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The inserted records of ``targets``, by the records that they became. A save may join very many records, so that
+  /// no join passes over the others.
+  private var sources: [ManagedObjectID: [ManagedObjectID]] = [:]
 
   init(_ resolution: ConflictResolution, _ refusal: CoherenceError, _ policy: MergePolicy) {
     self.resolution = resolution
@@ -158,9 +160,10 @@ private struct JoinRound {
     let id = stored.id
     resolution.joins.note(change, becoming: id, besides: target, in: resolution.store.environment.model)
     resolution.permanentIDs.join([change.record.id, change.id], to: id)
-    targets[change.id] = id
     // Records that became the inserted record become the other record too.
-    for (earlier, joined) in targets where joined == change.id { targets[earlier] = id }
+    let joined = [change.id] + (sources.removeValue(forKey: change.id) ?? [])
+    for source in joined { targets[source] = id }
+    sources[id, default: []] += joined
     let join = RecordJoin(id: id, entity: stored.entity, members: members(of: change, added: target))
     let draft =
       target.map { $0.rewritten(row: $0.row, changed: $0.changed, join: join) }

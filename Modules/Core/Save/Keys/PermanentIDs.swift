@@ -18,12 +18,18 @@ struct PermanentIDs {
 
   /// The identifiers of the stored records that inserted records became, by the inserted records' former identifiers.
   private var joined: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The former identifiers of ``joined``, by the stored records. Some stand for another record by now.
+  private var sources: [ManagedObjectID: [ManagedObjectID]] = [:]
 
   /// Makes the former identifiers of an inserted record stand for the record that it became.
   mutating func join(_ former: [ManagedObjectID], to id: ManagedObjectID) {
+    var moved = former.filter { $0 != id }
     // Records that became this record before become the other record too.
-    for (earlier, target) in joined where former.contains(target) { joined[earlier] = id }
-    for formerID in former where formerID != id { joined[formerID] = id }
+    for target in former where target != id {
+      moved += (sources.removeValue(forKey: target) ?? []).filter { joined[$0] == target }
+    }
+    for formerID in moved { joined[formerID] = id }
+    sources[id, default: []] += moved
   }
 
   /// Reverts a join.

@@ -67,6 +67,8 @@ extension ManagedObjectContext {
   private final func receive(
     _ records: [PendingRecord], _ conflicts: ParentConflicts
   ) throws -> Set<ManagedObjectID> {
+    // An edit of a record that a rule of this context deletes is a conflict, whether or not a read has applied the rule.
+    try applyReadableDeleteRules()
     let discarded = conflicts.discarded
     let records = discarded.isEmpty ? records : records.filter { !discarded.contains($0.id) }
     // Changed and deleted records are loaded first, together, so that a failure leaves this context as it was.
@@ -94,6 +96,7 @@ extension ManagedObjectContext {
     let related = try loadRelated(of: restored)
     defer { withExtendedLifetime(related) {} }
     try loadLists(changedBy: changed, of: targets, without: discarded)
+    if storage.recordsUndo { try recordUndo(ofReferencesToDeleted: changed, targets) }
     for record in restored { targets[record.id] = try restore(presentBase(of: record)) }
     try receive(changed, targets, without: discarded)
     for record in restored {
@@ -114,15 +117,18 @@ extension ManagedObjectContext {
   ) throws {
     for record in records where isNew(record) { receiveInsert(record, members(of: record, without: discarded)) }
     var neverSaved: Set<ManagedObjectID> = []
+    var owners: [ManagedObject] = []
     for record in records {
       guard let object = targets[record.id] else { continue }
       if record.kind == .deleted {
-        try receiveDelete(record, of: object)
+        if try receiveDelete(record, of: object) { owners.append(object) }
       } else {
         try receiveUpdate(record, members(of: record, without: discarded), of: object)
       }
       if object.flags.contains(.detached) { neverSaved.insert(object.recordID) }
     }
+    // A rule applied by a read between two changes would delete objects of the changes that follow.
+    for owner in owners { scheduleDeleteRules(of: owner) }
     try forgetNeverSaved(neverSaved)
   }
 
@@ -166,8 +172,12 @@ extension ManagedObjectContext {
     changedBy records: [PendingRecord], of targets: [ManagedObjectID: ManagedObject],
     without discarded: Set<ManagedObjectID>
   ) throws {
-    for record in records where record.kind != .deleted {
+    for record in records {
       guard let object = targets[record.id] else { continue }
+      guard record.kind != .deleted else {
+        try loadMembers(leaving: object, before: record)
+        continue
+      }
       for (partner, inverse) in partnersLeft(by: object, dueTo: record) {
         try partner.loadSide(for: .remove(object.recordID), of: inverse)
       }
@@ -292,7 +302,7 @@ extension ManagedObjectContext {
   }
 
   /// Replaces the former identifier of a reference by the record's present identifier.
-  private final func present(_ value: AttributeValue) -> AttributeValue {
+  final func present(_ value: AttributeValue) -> AttributeValue {
     guard case .reference(let id) = value else { return value }
     return .reference(current(id))
   }
@@ -305,34 +315,6 @@ extension ManagedObjectContext {
     storage.withPending {
       storage.movedRecords.formUnion(ids.filter { storage.recordUnderLock(for: $0) != nil })
     }
-  }
-
-  /// Deletes an object of this context that a child has deleted. The child has applied the delete rules already, but
-  /// only to the targets and members that it knew.
-  private final func receiveDelete(_ record: PendingRecord, of object: ManagedObject) throws {
-    guard object.pending?.kind != .deleted else { return }
-    let own = try object.changeable()
-    if storage.recordsUndo { recordUndo(ofDeleting: object, own) }
-    if own.hasRelatedEdits {
-      // The rules find the targets and members that this context added later, and no others.
-      scheduleDeleteRules(of: object)
-    } else if own.base == nil, !isParentsInsert(own) {
-      return detachDeleted(object)
-    }
-    storage.withPending {
-      own.noteOvertaken(of: record, current: present)
-      storage.noteLinks(ofDeleted: own)
-    }
-    storage.markDeleted(own, readByChild: own.versionReadByChild)
-    storage.withPending { storage.noteMove(of: own, byChildOn: record.base) }
-  }
-
-  private final func recordUndo(ofDeleting object: ManagedObject, _ record: PendingRecord) {
-    let deleted = DeletedObject(object, record)
-    for relationship in object.entity.relationships where relationship.isToMany {
-      deleted.members[relationship] = try? object.memberIDs(of: relationship)
-    }
-    storage.undo?.record(.deleted(deleted))
   }
 
   /// Makes a record clean after the parent has received its changes.

@@ -131,7 +131,13 @@ extension ManagedObjectContext {
   ) {
     guard let lists = object.collections else { return }
     for relationship in record.members.keys where lists[relationship] != nil {
-      guard let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] }) else { continue }
+      // A read of an outdated list would return the store's list, which has the changes already.
+      guard object.loadedList(of: relationship) != nil,
+        let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] })
+      else {
+        object.collections?[relationship] = nil
+        continue
+      }
       let arranged = object.loadedList(of: relationship)?.arranged
       let list = object.setMemberList(
         relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)

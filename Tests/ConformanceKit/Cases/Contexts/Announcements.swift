@@ -198,6 +198,59 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("an announced insert that is deleted before its save is announced as deleted, also after a fetch") { stack in
+      let recorder = ObjectRecorder()
+      try stack.read { context in
+        try recorder.listening(to: context) {
+          let album = try context.make("Album", ["title": "A"])
+          try context.processPendingChanges()
+          context.delete(album)
+          // The fetch applies the delete rules, so that the object leaves the context.
+          try expectEqual(try context.names("Album"), [])
+          try context.processPendingChanges()
+          try expectEqual(recorder.received.map(\.inserted), [[album], []])
+          try expectEqual(recorder.received.map(\.deleted), [[], [album]])
+          // No observer knows an object that is deleted before the notification of its insert.
+          context.delete(try context.make("Album", ["title": "B"]))
+          try context.processPendingChanges()
+          try expectEqual(recorder.received.count, 2)
+        }
+      }
+    }
+    Case("an announced insert that a child deletes before its save is announced as deleted") { stack in
+      let recorder = ObjectRecorder()
+      let parent = stack.context()
+      try recorder.listening(to: parent) {
+        let album = try parent.performAndWait { try parent.make("Album", ["title": "A"]) }
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        try child.performAndWait {
+          child.delete(try child.one("Album"))
+          try child.save()
+        }
+        try parent.performAndWait { try expectEqual(recorder.received.last?.deleted, [album]) }
+      }
+    }
+    Case("the undo of an announced insert is announced as a delete, and its redo as an insert") { stack in
+      let recorder = ObjectRecorder()
+      try stack.read { context in
+        let history = UndoHistory()
+        context.undoHistory = history
+        try recorder.listening(to: context) {
+          let album = try context.make("Album", ["title": "A"])
+          try context.processPendingChanges()
+          try history.undo()
+          try context.processPendingChanges()
+          try expectEqual(recorder.received.map(\.deleted), [[], [album]])
+          try history.redo()
+          try context.processPendingChanges()
+          try expectEqual(recorder.received.map(\.inserted), [[album], [], [album]])
+          try history.undo()
+          try history.redo()
+          try context.processPendingChanges()
+          try expectEqual(recorder.received.last?.deleted, [])
+        }
+      }
+    }
     Case("a change by one observer is not in the notification that the others receive") { stack in
       let (first, second) = (ObjectRecorder(), ObjectRecorder())
       try stack.read { context in

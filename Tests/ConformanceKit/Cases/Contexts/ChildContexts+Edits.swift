@@ -43,6 +43,23 @@ extension ConformanceSubject {
   }
 
   @CasesBuilder static var editsOnParentsEdits: [Case] {
+    Case("objects of a fetch that leaves pending changes out show the unsaved changes of the parent") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let parent = stack.context()
+      try edit(["title": "parent's"], in: parent)
+      for isFault in [false, true] {
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        var request = FetchRequest<ManagedObject>(entityName: "Album").filter(equal("title", "A"))
+        request.includesPendingChanges = false
+        request.returnsObjectsAsFaults = isFault
+        for year in 2...3 {
+          try child.performAndWait { try expectEqual(try child.fetch(request).map { try $0.label }, ["parent's"]) }
+          try expectEqual(try titleAndYear(child).first, .string("parent's"))
+          // The parent does not follow the writer.
+          try save(["year": isFault ? year + 2 : year], in: stack.context())
+        }
+      }
+    }
     Case("an edited object of a child shows its parent's unsaved edits after another writer's save") { stack in
       try nest(stack, parentEdits: ["title": "parent's"], childEdits: ["year": 2], saves: ["isLive": true]) {
         parent, child in

@@ -146,6 +146,35 @@ extension ConformanceSubject {
       }
       try stack.read { try expectEqual(try $0.number(of: "Album"), 0) }
     }
+    Case("an assignment that an object without a context has ignored fails the save after its insertion") { stack in
+      try stack.read { context in
+        let album = ManagedObject(entity: try stack.model.entity(named: "Album"), insertInto: nil)
+        album[AttributeKey<String>("title")] = "A\u{0}"
+        context.insert(album)
+        try expectEqual(context.reportedErrors.count, 1)
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        try expectEqual(error.objectIDs, [album.objectID])
+        try album.setValue("A", for: "title")
+        context.refresh(album, mergeChanges: false)
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["A"]) }
+    }
+    Case("an ignored assignment of a related object without a context fails the save after the insertion") { stack in
+      try stack.read { context in
+        let album = ManagedObject(entity: try stack.model.entity(named: "Album"), insertInto: nil)
+        try album.setValue("A", for: "title")
+        let track = ManagedObject(entity: try stack.model.entity(named: "Track"), insertInto: nil)
+        try track.setValue("T", for: "title")
+        track[AttributeKey<String>("title")] = "T\u{0}"
+        try track.setObject(album, for: "album")
+        context.insert(album)
+        let error = try expectThrows(.validationFailed) { try context.save() }
+        try expectEqual(error.objectIDs, [track.objectID])
+        context.rollback()
+        try expect(!context.hasChanges, "nothing to save")
+      }
+    }
     Case("a new object deleted before the save never reaches the store") { stack in
       try stack.read { context in
         let album = try context.make("Album", ["title": "A"])

@@ -104,6 +104,22 @@ extension ConformanceSubject {
         try expectEqual(try names(equal("pinned.title", "1")), [])
       }
     }
+    Case("a condition on the identifier of a target does not find the owner of a target with an unsaved delete") {
+      stack in
+      try stack.write { context in
+        let track = try context.make("Track", ["title": "1"])
+        try context.make("Playlist", ["name": "x"]).setObject(track, for: "pinned")
+      }
+      try stack.read { context in
+        let track = try context.one("Track")
+        let condition = refers("pinned.self", to: track.objectID)
+        try expectEqual(try context.names("Playlist", where: condition), ["x"])
+        context.delete(track)
+        try expectEqual(try context.names("Playlist", where: condition), [])
+        try context.save()
+        try expectEqual(try context.names("Playlist", where: condition), [])
+      }
+    }
     Case("a sort by a property of a missing target treats the property as empty") { stack in
       try saveDangling(stack)
       try stack.reopen()

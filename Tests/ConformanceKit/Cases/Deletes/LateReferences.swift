@@ -7,6 +7,7 @@ extension ConformanceSubject {
     ofOtherWriters
     refusals
     ofParents
+    deletesIntoParents
   }
 
   /// Saves the house "old" with a member, and the house "new" without.

@@ -151,6 +151,12 @@ extension ConformanceSubject {
         // The error of the form without a time.
       }
     }
+    Case("a block with the longest timeout has its result") { stack in
+      try stack.write { try Music.fill($0) }
+      let context = stack.context()
+      let names = try await context.perform(timeout: .seconds(Int64.max)) { try $0.names("Genre") }
+      try expectEqual(names, ["Jazz", "Modal", "Pop", "Rock"])
+    }
     Case("a block sees the task-local values of its task") { stack in
       let context = stack.context()
       let value = try await TaskValue.$current.withValue(7) { try await context.perform { TaskValue.current } }

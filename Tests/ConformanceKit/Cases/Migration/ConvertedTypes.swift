@@ -266,5 +266,30 @@ extension ConformanceSubject {
         try expectEqual(try reader.all("Book").map { try $0.value(for: "isbn") }, [.int(7)])
       }
     }
+    Case("a program that has the store open with the earlier type of an attribute never reads or writes its later type")
+    {
+      stack in
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      try stack.write { try $0.make("Book", ["title": "A"]) }
+      let context = stack.context()
+      // The attribute has no values, so that another type needs no conversion.
+      let later = stack.makeCoordinator(model: try pages(Attribute("pages", .data, optional: true)))
+      try stack.attach(stack.location, to: later)
+      let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: later)
+      try writer.performAndWait {
+        try writer.make("Book", ["title": "B", "pages": Data([7])])
+        try writer.save()
+      }
+      try context.performAndWait { _ = try expectThrows(.schemaChanged) { try context.all("Book") } }
+      try context.performAndWait {
+        try context.make("Book", ["title": "C", "pages": Int32(8)])
+        _ = try expectThrows(.schemaChanged) { try context.save() }
+      }
+      let reader = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: later)
+      try reader.performAndWait {
+        let values = try reader.all("Book", sort: [SortKey("title")]).map { try $0.value(for: "pages") }
+        try expectEqual(values, [.null, .data(Data([7]))])
+      }
+    }
   }
 }

@@ -76,6 +76,38 @@ extension ConformanceSubject {
       try author.setObjects(try context.all("Book"), for: "books")
       try expectEqual(try context.one("Tag").labels(of: "books"), ["Edda", "Egla"])
     }
+    lost(
+      "an attribute that moves to another entity under another name costs its values, and says so",
+      ["Comic.artist", "1 value"], count: 1,
+      from: base.changed {
+        $0.others = [Entity("Comic", parent: "Book") { Attribute("artist", .string, optional: true) }]
+      }
+    ) {
+      $0.others = [Entity("Comic", parent: "Book")]
+      $0.book.append(Attribute("drawer", .string, optional: true, formerNames: ["artist"]))
+    } fill: { context in
+      try fillLibrary(context)
+      try context.make("Comic", ["title": "C", "artist": "x"])
+    } check: { context in
+      try expectEqual(try context.number(of: "Book", where: equal("drawer", String?.none)), 3)
+    }
+    lost(
+      "a to-many relationship without an inverse that moves to another entity costs its links, and says so",
+      ["Comic.themes", "1 link"], count: 1,
+      from: base.changed {
+        $0.others = [Entity("Comic", parent: "Book") { Relationship("themes", toMany: "Tag", inverse: nil) }]
+      }
+    ) {
+      $0.others = [Entity("Comic", parent: "Book")]
+      $0.book.append(Relationship("themes", toMany: "Tag", inverse: nil))
+    } fill: { context in
+      try fillLibrary(context)
+      try context.make("Comic", ["title": "C"]).setObjects([try context.one("Tag")], for: "themes")
+    } check: { context in
+      let comic = try context.one("Comic")
+      try expectEqual(try comic.labels(of: "themes"), [])
+      try comic.setObjects([try context.one("Tag")], for: "themes")
+    }
     Case("the error names all losses") { stack in
       let (original, error) = try refusal(stack) {
         Library.replace("pages", in: &$0.book, by: Attribute("pages", .string, optional: true))

@@ -90,6 +90,32 @@ extension ConformanceSubject {
       try stack.read { context in _ = try expectThrows(.incompatibleModel) { try context.all("Shape") } }
       try newer.performAndWait { try expectEqual(try newer.names("Shape"), ["s"]) }
     }
+    Case("an open store deletes a record under a newer program's relationship once the store is attached again") {
+      stack in
+      let first = base.changed {
+        $0.tag = []
+        $0.book = []
+        Library.replace("books", in: &$0.author)
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: try first.model)
+      try stack.write { try $0.make("Author", ["name": "Snorri"]) }
+      let coordinator = stack.makeCoordinator(model: try base.model)
+      try stack.attach(stack.location, to: coordinator)
+      let newer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try newer.performAndWait {
+        try newer.make("Book", ["title": "Edda"]).setObject(try newer.one("Author"), for: "author")
+        try newer.save()
+      }
+      try stack.read { context in
+        context.delete(try context.one("Author"))
+        let error = try expectThrows(.danglingReference) { try context.save() }
+        try expect(error.message.contains("attach it again"), "the message to say what to do: \(error.message)")
+        context.rollback()
+      }
+      try stack.reopen()
+      try stack.write { context in context.delete(try context.one("Author")) }
+      try newer.performAndWait { try expectEqual(try newer.names("Book", where: equal("author", nil)), ["Edda"]) }
+    }
     Case("the defaults of other entities in a subentity's column do not count as data loss") {
       stack in
       try stack.reopen(at: try stack.makeLocation(), model: try comics.model)

@@ -42,6 +42,19 @@ extension ConformanceSubject {
       let error = try expectThrows(.incompatibleModel) { try preview(stack, of: changed) }
       try expectEqual(error.duplicateKeys.map(\.recordCount), [2])
     }
+    Case("a preview of a migration that computes values is refused with the duplicates among other values") { stack in
+      let changed = try base.changed {
+        $0.book.append(Attribute("heading", .string, optional: true, derived: .uppercase("title")))
+        $0.uniqueness = [["isbn"]]
+      }.model
+      try fill(stack)
+      guard try hasPreviews(stack) else { return }
+      let found = try unwrap(try preview(stack, of: changed), "a preview")
+      try expectEqual(found.convertedAttributes, ["Book.heading"])
+      try stack.write { try $0.make("Book", ["title": "Njala", "isbn": "1"]) }
+      let error = try expectThrows(.incompatibleModel) { try preview(stack, of: changed) }
+      try expectEqual(error.duplicateKeys.map(\.recordCount), [2])
+    }
     Case("a location without a store has no preview") { stack in
       guard try hasPreviews(stack) else { return }
       let nowhere = try stack.makeLocation()

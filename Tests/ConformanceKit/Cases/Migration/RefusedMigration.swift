@@ -38,6 +38,48 @@ extension ConformanceSubject {
     } fill: { context in
       try context.one("Book", where: equal("title", "Egla")).setValue(String?.none, for: "isbn")
     }
+    Case("an attribute of a constraint becomes required, unless several records would get its default") { stack in
+      let constrained = base.changed { $0.uniqueness = [["isbn"]] }
+      let original = try constrained.model
+      let required = try constrained.changed {
+        Library.replace("isbn", in: &$0.book, by: Attribute("isbn", .string, default: "none"))
+      }.model
+      func write(_ titles: [String]) throws {
+        try stack.write { context in for title in titles { try context.make("Book", ["title": title]) } }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: original)
+      try write(["A", "B"])
+      let error = try expectThrows(.incompatibleModel) { try stack.reopen(model: required) }
+      try expectEqual(error.duplicateKeys.map(\.recordCount), [2])
+      try stack.reopen(model: original)
+      try stack.write { $0.delete(try $0.one("Book", where: equal("title", "B"))) }
+      try stack.reopen(model: required)
+      try stack.read { try expectEqual(try $0.names("Book", where: equal("isbn", "none")), ["A"]) }
+      _ = try expectThrows(.uniquenessViolated) { try write(["again"]) }
+      // The earlier program leaves records without a value, and the later one opens the store nevertheless.
+      try stack.reopen(model: original)
+      try write(["C", "D"])
+      try stack.reopen(model: required)
+      try stack.read { try expectEqual(try $0.names("Book"), ["A", "C", "D"]) }
+    }
+    Case("an earlier model opens a store in which a later model made a required attribute unique and optional") {
+      stack in
+      let original = try base.changed {
+        Library.replace("isbn", in: &$0.book, by: Attribute("isbn", .string, default: "none"))
+      }.model
+      let later = try base.changed { $0.uniqueness = [["isbn"]] }.model
+      try stack.reopen(at: try stack.makeLocation(), model: original)
+      try stack.write { try $0.make("Book", ["title": "A", "isbn": "1"]) }
+      try stack.reopen(model: later)
+      try stack.write { context in for title in ["B", "C"] { try context.make("Book", ["title": title]) } }
+      for model in [original, later, original] {
+        try stack.reopen(model: model)
+        try stack.read { context in
+          try expectEqual(try context.names("Book"), ["A", "B", "C"])
+          try expectEqual(try context.names("Book", where: equal("isbn", "1")), ["A"])
+        }
+      }
+    }
     refused("an attribute of another name is refused where a value is required", "heading") {
       Library.replace("title", in: &$0.book, by: Attribute("heading", .string))
     }

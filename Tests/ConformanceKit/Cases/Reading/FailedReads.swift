@@ -255,6 +255,33 @@ extension ConformanceSubject {
         }
       }
     }
+    Case("a parent's undo of a child's delete restores the members, although reads of the child's save have failed") {
+      stack in
+      try stack.write { context in
+        let tracks = try ["1", "2"].map { try context.make("Track", ["title": $0]) }
+        try context.make("Playlist", ["name": "p"]).setObjects(tracks, for: "entries")
+      }
+      let interposition = try stack.interpose()
+      for number in 1...8 {
+        let parent = stack.context()
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        let history = UndoHistory()
+        try parent.performAndWait {
+          parent.undoHistory = history
+          try child.performAndWait {
+            child.delete(try child.one("Playlist"))
+            if try failing(read: number, of: interposition, { try child.save() }) {
+              try expect(!parent.hasChanges && child.hasChanges, "nothing to reach the parent")
+              try child.save()
+            }
+          }
+          try parent.save()
+          try history.undo()
+          try expectEqual(try parent.one("Playlist").labels(of: "entries"), ["1", "2"])
+          try parent.save()
+        }
+      }
+    }
     Case("an undo of a saved delete with a failed read changes nothing, and restores the members afterwards") { stack in
       try stack.write { context in
         let tracks = try ["1", "2"].map { try context.make("Track", ["title": $0]) }

@@ -12,6 +12,7 @@ extension ConformanceSubject {
     discardedDelete(by: "a rollback", .rollback)
     deletedOwners
     changedByChildren
+    outdatedLists
   }
 
   /// Saves an album of the first of three artists.

@@ -120,8 +120,11 @@ extension ConformanceSubject {
         try expectEqual(try context.explain(saved).unsavedChanges, .none, "the unsaved changes left out")
         try context.save()
         try context.one("Album", where: equal("title", "Debut")).setValue("Renamed", for: "title")
-        let decisive = try context.explain(request(equal("album.title", "Renamed")))
-        try expectEqual(decisive.unsavedChanges, .decisive, "the unsaved changes of related records")
+        let renamed = try context.explain(request(equal("album.title", "Renamed")))
+        try expectEqual(renamed.unsavedChanges, .merged, "the unsaved changes of a few related records")
+        try context.one("Track", where: equal("title", "New")).setValue("Newer", for: "title")
+        let decisive = try context.explain(request(try FetchPredicate(format: "ANY album.tracks.title == 'Newer'")))
+        try expectEqual(decisive.unsavedChanges, .decisive, "the unsaved changes of related records far away")
         try expectEqual(decisive.predicate, .context, "the place of the predicate")
         try expect(!decisive.streamsInBatches, "a stream that reads all records at its beginning")
       }

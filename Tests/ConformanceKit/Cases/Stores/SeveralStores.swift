@@ -323,6 +323,31 @@ extension ConformanceSubject {
         _ = try expectThrows(.storeDetached) { try context.save() }
       }
     }
+    Case("a fetch by related records finds records of an attached store beside changed ones of a detached store") {
+      stack in
+      let neighbours = try Neighbours(stack)
+      let context = neighbours.context
+      try context.performAndWait {
+        try context.one("Track", where: equal("title", "b")).setValue("c", for: "title")
+        try context.one("Artist", where: equal("name", "b")).setValue("c", for: "name")
+      }
+      try neighbours.detachSecond()
+      try context.performAndWait {
+        for condition in ["ANY tracks.title == 'a'", "artist.name == 'a'"] {
+          try expectEqual(try context.names("Album", where: FetchPredicate(format: condition)), ["a"])
+        }
+      }
+    }
+    Case("a fetch reads no members of a changed record of a detached store whose own values decide") { stack in
+      let neighbours = try Neighbours(stack)
+      let context = neighbours.context
+      try context.performAndWait { for album in neighbours.albums { try album.setValue(1959, for: "year") } }
+      try neighbours.detachSecond()
+      try context.performAndWait {
+        let condition = try FetchPredicate(format: "year == 1959 OR tracks.@count > 5")
+        try expect(try context.names("Album", where: condition).contains("a"), "the attached store's record")
+      }
+    }
     Case("the deleted objects include a cascade in an attached store although the store of another one was detached") {
       stack in
       let neighbours = try Neighbours(stack)

@@ -13,6 +13,8 @@ struct UnsavedHierarchies {
     }
   }
 
+  var isEmpty: Bool { roots.isEmpty }
+
   func contains(_ root: EntityDescription) -> Bool { roots.contains(ObjectIdentifier(root)) }
 
   /// Whether a predicate or an order reads records of these hierarchies beyond the fetched record itself.

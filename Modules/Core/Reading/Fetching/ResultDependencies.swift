@@ -131,11 +131,14 @@ struct ResultDependencies: Sendable {
       }
     }
     switch resolved.target {
-    case .identity: return nil
+    case .identity: note(nil, at: position)
     case .attribute(let attribute): note(attribute.slot, at: position)
     case .toOne(let relationship): note(relationship.slot, at: position)
-    case .toMany(let relationship): return (relationship, follow(relationship, from: position))
+    case .toMany(let relationship):
+      note(nil, at: position)
+      return (relationship, follow(relationship, from: position))
     case .aggregate(let aggregate):
+      note(nil, at: position)
       let members = follow(aggregate.relationship, from: position)
       if let operand = aggregate.operand { add(operand, members) }
     }
@@ -165,17 +168,18 @@ struct ResultDependencies: Sendable {
     return .member(relationship)
   }
 
-  /// Adds a slot that the request reads in a record; `nil` for a property without a slot.
+  /// Adds a slot that the request reads in a record; `nil` for the record without a value. A delete of the record leaves
+  /// references without a delete rule as they are, and the request then finds no record behind them.
   private mutating func note(_ slot: Int?, at position: Position) {
-    guard let slot else { return }
     switch position {
-    case .own: own.insert(slot)
+    case .own: if let slot { own.insert(slot) }
     case .path(let steps):
       guard let root = steps.last?.destination.root else { return }
       let index = paths.firstIndex { $0.steps == steps } ?? paths.count
       if index == paths.count { paths.append(Path(steps: steps, root: root)) }
-      paths[index].slots.insert(slot)
+      if let slot { paths[index].slots.insert(slot) }
     case .member(let relationship):
+      guard let slot else { return }
       for index in members.indices where members[index].relationship == relationship {
         members[index].slots.insert(slot)
       }
