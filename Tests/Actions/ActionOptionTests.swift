@@ -176,6 +176,11 @@ struct EqualActionTests {
     #expect(ConnectOptions(maximumConcurrentCompletionBlocks: -3).maximumConcurrentCompletionBlocks == 1)
   }
 
+  @Test func `a number of simultaneous actions or completion blocks above its maximum counts as the maximum`() {
+    #expect(ConnectOptions(maximumConcurrentGenericActions: .max).maximumConcurrentGenericActions == 65_536)
+    #expect(ConnectOptions(maximumConcurrentCompletionBlocks: .max).maximumConcurrentCompletionBlocks == 65_536)
+  }
+
   @Test func `keys of equal values are equal and have equal hashes`() {
     #expect(ActionKey(7) == ActionKey(Int8(7)))
     #expect(Set([ActionKey(7), ActionKey(Int8(7)), ActionKey("7")]).count == 2)

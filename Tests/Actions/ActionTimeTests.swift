@@ -27,6 +27,13 @@ struct ActionTimeoutTests {
     #expect(script.cancelCount == 1)
   }
 
+  @Test func `an action with the longest timeout of the system's clock has its result`() async throws {
+    let stack = try ConnectStack.started()
+    let options = ActionOptions(timeout: .seconds(Int64.max))
+    let result = try await stack.connect.execute(TaskAction { 7 }, options: options).value
+    #expect(result == 7)
+  }
+
   @Test func `the task of an asynchronous action is cancelled after the timeout`() async throws {
     let gate = TaskGate()
     let handle = try connect.execute(TaskAction { await gate.pass() }, options: options)

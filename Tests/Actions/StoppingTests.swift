@@ -299,6 +299,27 @@ struct StoppingTests {
     #expect(connect.isManaged(try stack.entity("ConnectEntity1")))
   }
 
+  @Test(.timeLimit(.minutes(15)))
+  func `an action of another Connect that an action waits for can stop the Connect of that action`() async throws {
+    let other = try ConnectStack.started().connect
+    let waits = TaskGate()
+    let stopper = try other.execute(
+      TaskAction { [connect] in
+        await waits.pass()
+        try await connect.stop(.drain)
+      })
+    let waiting = try connect.execute(
+      TaskAction {
+        waits.open()
+        try await stopper.waitUntilFinished()
+      })
+    // The stop may begin before the wait, which then fails.
+    _ = await Task { try await waiting.value }.result
+    try await stopper.value
+    try await connect.stop()
+    #expect(stores.isEmpty)
+  }
+
   @Test func `a context that an action has kept throws after its stores are closed`() async throws {
     let handle = try connect.execute(EntityTaskAction { $0 })
     let context = try await handle.value

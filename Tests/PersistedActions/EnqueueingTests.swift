@@ -61,6 +61,25 @@ import Testing
   }
 
   @Test(arguments: Backend.available)
+  func `an action with a date that no store can keep is refused, and the save of the context leaves it out`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    try stack.saving { context in
+      for interval in [Double.infinity, -.infinity, .nan, 1e15] {
+        #expect {
+          try context.enqueue(Mark(board: stack.boardName), at: Date(timeIntervalSince1970: interval))
+        } throws: { error in
+          ErrorCode.invalidValue ~= error && "\(error)".contains("'Mark'")
+        }
+      }
+      try context.insertNote("kept")
+    }
+    #expect(try await stack.actions.counts() == [:])
+    #expect(try stack.notes() == ["kept"])
+  }
+
+  @Test(arguments: Backend.available)
   func `an action with a date runs once the worker's clock has reached the date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()

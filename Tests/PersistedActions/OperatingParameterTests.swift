@@ -133,6 +133,18 @@ import Testing
     #expect(try await states(of: handles, in: stack) == [.succeeded, nil, nil])
   }
 
+  @Test(arguments: Backend.available)
+  func `the longest retention keeps the actions of its state, and those of other states are pruned`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try ActionStack(backend)
+    let handles = try await finished(in: stack)
+    let longest = Duration.seconds(Int64.max)
+    let retention = PersistedActionRetention(succeeded: longest, canceled: longest, parked: .seconds(10))
+    #expect(try await stack.actions.prune(retention, at: ManualClock.firstDate + 11) == 1)
+    #expect(try await states(of: handles, in: stack) == [.succeeded, .canceled, nil])
+  }
+
   // MARK: Retries
 
   @Test(arguments: Backend.available)
@@ -150,6 +162,16 @@ import Testing
     }
     #expect(try await worker.runDueActions() == 1)
     #expect(try await stack.state(of: handle) == .parked)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an action with the longest delay is scheduled after a failure`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let worker = try stack.worker(ManualClock())
+    let retry = PersistedRetry(initialDelay: .seconds(Int64.max), maximumDelay: .seconds(Int64.max), jitter: 0)
+    let handle = try stack.enqueue(Fail(board: stack.boardName, times: 9), retry: retry)
+    #expect(try await worker.runDueActions() == 1)
+    #expect(try await stack.state(of: handle) == .scheduled)
   }
 
   @Test func `a record keeps the latest ten failures, and counts all`() async throws {

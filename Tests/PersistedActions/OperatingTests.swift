@@ -160,5 +160,10 @@ import Testing
     later.maximumClaimedAhead = -1
     #expect(later.concurrency == 1 && later.maximumClaimedAhead == 0 && later.leaseLength == .seconds(1))
     #expect(later.queues.map(\.name) == [PersistedActionQueue.defaultName])
+    later.concurrency = .max
+    later.maximumClaimedAhead = .max
+    #expect(later.concurrency == 1_048_576 && later.maximumClaimedAhead == 1_048_576)
+    let greatest = PersistedActionOptions(concurrency: .max, maximumClaimedAhead: .max)
+    #expect(greatest.concurrency == 1_048_576 && greatest.maximumClaimedAhead == 1_048_576)
   }
 }

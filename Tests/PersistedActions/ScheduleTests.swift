@@ -281,21 +281,24 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
-    func worker(_ goal: String) throws -> PersistedActionWorker {
-      try PersistedActionWorker(
+    func worker(_ goal: String, _ priority: ActionPriority) throws -> PersistedActionWorker {
+      let march = March(board: stack.boardName, goal: goal)
+      return try PersistedActionWorker(
         stack.makeStranger(), actions: [March.self],
-        schedules: [PersistedSchedule("march", .every(.seconds(3600)), March(board: stack.boardName, goal: goal))],
+        schedules: [PersistedSchedule("march", .every(.seconds(3600)), march, priority: priority)],
         clock: time.workerClock)
     }
-    let former = try worker("north")
+    let former = try worker("north", .normal)
     try await former.start()
     let record = try #require(try await stack.actions.schedules().first)
     #expect(try await stack.actions.runNow(record.handle))
     try await stack.board.until("begin north")
     await former.stop(.handBack)
 
-    let later = try worker("south")
+    let later = try worker("south", .high)
     #expect(try await later.runDueActions() == 1)
+    // The worker updates the record as soon as the run has ended, and not when it runs due actions again.
+    #expect(try await stack.actions.schedules().map(\.priority) == [.high])
     time.advance(by: .seconds(3600))
     #expect(try await later.runDueActions() == 1)
     #expect(stack.board.marks == ["begin north", "end north", "end south"])

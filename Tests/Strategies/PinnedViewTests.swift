@@ -125,9 +125,9 @@ struct PinnedViewTests {
     var context: ManagedObjectContext? = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: coordinator)
     weak let released = context
     try context?.pinSnapshot(unreadLimit: .seconds(3600))
-    #expect(coordinator.pinnedSnapshots.count == 1)
+    #expect(coordinator.lastingReaders.count == 1)
     context = nil
-    #expect(released == nil && coordinator.pinnedSnapshots.count == 0)
+    #expect(released == nil && coordinator.lastingReaders.count == 0)
   }
 
   @Test(arguments: Backend.available)

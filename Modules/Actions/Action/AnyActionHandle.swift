@@ -74,9 +74,8 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
 
   public final func waitUntilFinished() async throws {
     if state == .finished { return }
-    let current = WaitGraph.Waiter.current
-    try current.map { try WaitGraph.begin($0, for: [self], canceling: false) }
-    defer { if let current { WaitGraph.end(current, for: [self]) } }
+    let wait = try WaitGraph.Waiter.current?.beginWait(for: [self])
+    defer { wait?.end() }
     let waiter = CancellableWait<Void>()
     defer { lifecycle.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil } }
     try await withTaskCancellationHandler {

@@ -25,8 +25,8 @@ extension [AnyActionHandle] {
   /// - Throws: ``ErrorCode/deadlock``; ``ErrorCode/illegalState`` on the main actor, when an action of the same Connect
   ///   waits for the main actor.
   func waitUntilFinished(canceling isCanceling: Bool) throws {
-    let waiter = try beginWait(canceling: isCanceling)
-    defer { waiter.map { WaitGraph.end($0, for: self) } }
+    let wait = try beginWait(canceling: isCanceling)
+    defer { wait?.end() }
     let done = DispatchSemaphore(value: 0)
     whenAllFinished(on: .waitingForActions) { done.signal() }
     try MainActorWait.block(until: done, for: first?.scheduler)
@@ -36,20 +36,19 @@ extension [AnyActionHandle] {
   ///
   /// - Throws: ``ErrorCode/deadlock``.
   func waitUntilFinished(canceling isCanceling: Bool) async throws {
-    let waiter = try beginWait(canceling: isCanceling)
+    let wait = try beginWait(canceling: isCanceling)
+    defer { wait?.end() }
     await withCheckedContinuation { continuation in
       whenAllFinished(on: .waitingForActions) { continuation.resume() }
     }
-    waiter.map { WaitGraph.end($0, for: self) }
   }
 
-  /// Records the wait of the caller, and returns the caller; `nil` for a caller outside of actions and of other
-  /// awaited work.
-  private func beginWait(canceling isCanceling: Bool) throws -> WaitGraph.Waiter? {
-    let waiter = WaitGraph.Waiter.current
-    try waiter.map { try WaitGraph.begin($0, for: self, canceling: isCanceling) }
+  /// Records the wait of the caller, and returns the record; `nil` for a caller outside of actions and of other awaited
+  /// work.
+  private func beginWait(canceling isCanceling: Bool) throws -> WaitGraph.Wait? {
+    let wait = try WaitGraph.Waiter.current?.beginWait(for: self, canceling: isCanceling)
     if isCanceling { cancelAll() }
-    return waiter
+    return wait
   }
 }
 

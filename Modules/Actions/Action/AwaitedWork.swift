@@ -35,14 +35,14 @@ package final class AwaitedWork: Sendable {
     return try await Self.$executing.withValue(part, operation: body)
   }
 
-  /// Runs a block that waits for the end of the work. A wait inside of an action is checked for deadlock.
+  /// Runs a block that waits for the end of the work. A wait inside of an action, or of a part of any work, is checked
+  /// for deadlock.
   ///
-  /// - Throws: ``ErrorCode/deadlock`` when a part of the work waits for the action, before the block runs; errors of the
-  ///   block.
+  /// - Throws: ``ErrorCode/deadlock`` before the block runs, when the caller belongs to the work, and when a part of the
+  ///   work waits for the caller, directly or through other waits; errors of the block.
   package func wait<T>(_ body: () async throws -> T) async throws -> T {
-    guard let action = AnyActionHandle.executing else { return try await body() }
-    try WaitGraph.begin(action, forEndOf: self)
-    defer { WaitGraph.end(action, forEndOf: self) }
+    let wait = try WaitGraph.Waiter.current?.beginWait(forEndOf: self)
+    defer { wait?.end() }
     return try await body()
   }
 }

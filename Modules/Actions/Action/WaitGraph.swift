@@ -1,8 +1,8 @@
 import CoherenceCore
 import Synchronization
 
-/// The waits of running actions, and of parts of other work, for actions, of the whole process. A wait that would close
-/// a cycle is refused.
+/// The waits of the whole process: of running actions and of parts of other work, for actions and for the end of work.
+/// A wait that would close a cycle is refused.
 enum WaitGraph {
   /// A running action, or a part of other work, that waits.
   enum Waiter {
@@ -12,6 +12,13 @@ enum WaitGraph {
     /// The waiter that the present thread or task executes; `nil` for none.
     static var current: Waiter? {
       AnyActionHandle.executing.map { Waiter.action($0) } ?? AwaitedWork.currentPart.map { Waiter.part($0) }
+    }
+
+    fileprivate var id: ObjectIdentifier {
+      switch self {
+      case .action(let action): ObjectIdentifier(action)
+      case .part(let part): ObjectIdentifier(part)
+      }
     }
 
     /// The action; `nil` for a part of other work.
@@ -40,109 +47,122 @@ enum WaitGraph {
     fileprivate var kind: String { if case .action = self { "action" } else { "handler" } }
   }
 
-  fileprivate struct State {
-    /// By waiting action, the actions that it waits for.
-    var awaited: [ObjectIdentifier: [AnyActionHandle]] = [:]
-    /// By waiting action, the work for whose end it waits.
-    var works: [ObjectIdentifier: [AwaitedWork]] = [:]
-    /// The waiting parts of work, with the actions that they wait for.
-    var parts: [ObjectIdentifier: (part: AwaitedWork.Part, awaited: [AnyActionHandle])] = [:]
-
-    /// The actions that the running parts of a work wait for.
-    func awaited(by work: AwaitedWork) -> [AnyActionHandle] {
-      parts.values.filter { $0.part.work === work && !$0.part.hasEnded }.flatMap(\.awaited)
+  /// A recorded wait.
+  struct Wait: Sendable {
+    fileprivate enum Target {
+      case actions([AnyActionHandle])
+      case work(AwaitedWork)
     }
+
+    fileprivate let waiter: Waiter
+    fileprivate let target: Target
+
+    /// Removes the record. To be called once, at the end of the wait.
+    func end() { WaitGraph.state.withLock { $0.remove(self) } }
+  }
+
+  fileprivate struct State {
+    /// The waits of one waiter.
+    struct Waits {
+      let waiter: Waiter
+      var actions: [AnyActionHandle] = []
+      /// The work for whose end the waiter waits.
+      var works: [AwaitedWork] = []
+    }
+
+    /// The waits, by their waiter.
+    var waits: [ObjectIdentifier: Waits] = [:]
   }
 
   /// The lock is held during the check too, so that of two actions that begin to wait for each other the second one
   /// finds the wait of the first.
-  private static let state = Mutex(State())
+  fileprivate static let state = Mutex(State())
+}
 
-  /// Records that a running action, or a part of other work, waits for actions. Each call is paired with a call of
-  /// `end`. Does nothing after the end of the waiter.
+extension WaitGraph.Waiter {
+  /// Records that the action or the part waits for actions.
   ///
   /// - Parameter isCanceling: Whether the caller cancels the actions after this call, so that the pending actions among
   ///   them finish without running.
+  /// - Returns: The record, which the caller ends; `nil` after the end of the waiter.
   /// - Throws: ``ErrorCode/deadlock`` when one of the actions cannot finish before the waiter. Nothing is recorded then.
-  static func begin(_ waiter: Waiter, for awaited: [AnyActionHandle], canceling isCanceling: Bool) throws {
-    if waiter.hasEnded { return }
-    waiter.action?.queue.endReservations()
+  func beginWait(for awaited: [AnyActionHandle], canceling isCanceling: Bool = false) throws -> WaitGraph.Wait? {
+    if hasEnded { return nil }
+    action?.queue.endReservations()
     let canceled = Set(isCanceling ? awaited.map { ObjectIdentifier($0) } : [])
-    try state.withLock { state in
-      if let handle = state.unfinishable(among: awaited, for: waiter, canceling: canceled) {
-        throw CoherenceError(
-          .deadlock,
-          "\(waiter.subject) cannot wait for '\(type(of: handle.action))', which cannot finish before the waiting "
-            + "\(waiter.kind); let the waiting \(waiter.kind) finish, and wait in a detached task, or in the submitter."
-        )
+    return try WaitGraph.state.withLock { state in
+      if let handle = state.unfinishable(among: awaited, for: self, canceling: canceled) {
+        throw deadlock("'\(type(of: handle.action))', which")
       }
-      switch waiter {
-      case .action(let action): state.awaited[ObjectIdentifier(action), default: []] += awaited
-      case .part(let part): state.parts[ObjectIdentifier(part), default: (part, [])].awaited += awaited
-      }
+      return state.add(WaitGraph.Wait(waiter: self, target: .actions(awaited)))
     }
   }
 
-  /// Removes a recorded wait.
-  static func end(_ waiter: Waiter, for awaited: [AnyActionHandle]) {
-    state.withLock { state in
-      switch waiter {
-      case .action(let action):
-        let id = ObjectIdentifier(action)
-        guard let present = state.awaited[id] else { return }
-        state.awaited[id] = remainder(of: present, without: awaited)
-      case .part(let part):
-        let id = ObjectIdentifier(part)
-        guard let present = state.parts[id] else { return }
-        state.parts[id] = remainder(of: present.awaited, without: awaited).map { (part, $0) }
-      }
-    }
-  }
-
-  /// The waits that remain; `nil` for none.
-  private static func remainder(
-    of present: [AnyActionHandle], without awaited: [AnyActionHandle]
-  ) -> [AnyActionHandle]? {
-    // The only wait of the action, as mostly. The lock of the whole process is not held for a search of each action.
-    if present.count == awaited.count { return nil }
-    var remaining = present
-    for handle in awaited {
-      if let index = remaining.firstIndex(where: { $0 === handle }) { remaining.remove(at: index) }
-    }
-    return remaining.isEmpty ? nil : remaining
-  }
-
-  /// Records that a running action waits for the end of other work. Each call is paired with a call of `end`.
+  /// Records that the action or the part waits for the end of work.
   ///
-  /// - Throws: ``ErrorCode/deadlock`` when a part of the work waits for an action unable to finish before the waiting
-  ///   action. Nothing is recorded then.
-  static func begin(_ action: AnyActionHandle, forEndOf work: AwaitedWork) throws {
-    if action.state == .finished { return }
-    action.queue.endReservations()
-    try state.withLock { state in
-      if let handle = state.unfinishable(among: state.awaited(by: work), for: .action(action), canceling: []) {
-        throw CoherenceError(
-          .deadlock,
-          "The action '\(type(of: action.action))' cannot wait for work that waits for '\(type(of: handle.action))', "
-            + "which cannot finish before the waiting action; let the waiting action finish, and wait in a detached "
-            + "task, or in the submitter.")
+  /// - Returns: The record, which the caller ends; `nil` after the end of the waiter.
+  /// - Throws: ``ErrorCode/deadlock`` when the waiter is a part of the work, and when a part of the work waits for an
+  ///   action, or for the end of other work, unable to finish before the waiter. Nothing is recorded then.
+  func beginWait(forEndOf work: AwaitedWork) throws -> WaitGraph.Wait? {
+    if hasEnded { return nil }
+    action?.queue.endReservations()
+    return try WaitGraph.state.withLock { state in
+      let (works, awaited) = state.awaited(byEndOf: [work])
+      if let own = self.work, works.contains(where: { $0 === own }) {
+        throw deadlock("the end of handlers that")
       }
-      state.works[ObjectIdentifier(action), default: []].append(work)
+      if let handle = state.unfinishable(among: awaited, for: self, canceling: []) {
+        throw deadlock("work that waits for '\(type(of: handle.action))', which")
+      }
+      return state.add(WaitGraph.Wait(waiter: self, target: .work(work)))
     }
   }
 
-  /// Removes the recorded wait for the end of other work.
-  static func end(_ action: AnyActionHandle, forEndOf work: AwaitedWork) {
-    state.withLock { state in
-      let id = ObjectIdentifier(action)
-      guard var works = state.works[id], let index = works.firstIndex(where: { $0 === work }) else { return }
-      works.remove(at: index)
-      state.works[id] = works.isEmpty ? nil : works
-    }
+  /// The error of a wait that would never end.
+  ///
+  /// - Parameter awaited: The awaited actions or work, followed by "which" or "that": the sentence of the error goes on
+  ///   with "cannot finish".
+  private func deadlock(_ awaited: String) -> CoherenceError {
+    CoherenceError(
+      .deadlock,
+      "\(subject) cannot wait for \(awaited) cannot finish before the waiting \(kind); let the waiting \(kind) finish, "
+        + "and wait in a detached task, or in the submitter.")
   }
 }
 
 extension WaitGraph.State {
+  fileprivate mutating func add(_ wait: WaitGraph.Wait) -> WaitGraph.Wait {
+    switch wait.target {
+    case .actions(let actions): waits[wait.waiter.id, default: Waits(waiter: wait.waiter)].actions += actions
+    case .work(let work): waits[wait.waiter.id, default: Waits(waiter: wait.waiter)].works.append(work)
+    }
+    return wait
+  }
+
+  fileprivate mutating func remove(_ wait: WaitGraph.Wait) {
+    guard var present = waits[wait.waiter.id] else { return }
+    switch wait.target {
+    case .actions(let actions): present.actions.remove(actions)
+    case .work(let work): present.works.firstIndex { $0 === work }.map { _ = present.works.remove(at: $0) }
+    }
+    waits[wait.waiter.id] = present.actions.isEmpty && present.works.isEmpty ? nil : present
+  }
+
+  /// The work that must end before some work can end: this work, and the work for whose end the running parts of such
+  /// work wait. Also the actions that the running parts wait for.
+  fileprivate func awaited(byEndOf works: [AwaitedWork]) -> (works: [AwaitedWork], actions: [AnyActionHandle]) {
+    var (found, actions, rest): ([AwaitedWork], [AnyActionHandle], [AwaitedWork]) = ([], [], works)
+    while let work = rest.popLast() {
+      if found.contains(where: { $0 === work }) { continue }
+      found.append(work)
+      for wait in waits.values where wait.waiter.work === work && !wait.waiter.hasEnded {
+        actions += wait.actions
+        rest += wait.works
+      }
+    }
+    return (found, actions)
+  }
+
   /// The first of some actions unable to finish before a waiter; `nil` without such an action.
   ///
   /// - Parameter canceled: The actions that the waiter cancels before it waits.
@@ -164,13 +184,11 @@ extension AnyActionHandle {
   /// actions that keep it from its present condition, and from the slot and the lane that it needs afterwards. Running
   /// actions alone have slots and lanes, and keep them until they finish.
   fileprivate func requirement(of waiter: WaitGraph.Waiter, waits: WaitGraph.State) -> Requirement {
-    let works = waits.works[ObjectIdentifier(self)] ?? []
+    let present = waits.waits[ObjectIdentifier(self)]
+    let awaited = waits.awaited(byEndOf: present?.works ?? [])
     // The work ends after the waiting part.
-    let waitsForWaiter = waiter.work.map { work in works.contains { $0 === work } } ?? false
-    let ownWaits =
-      waitsForWaiter
-      ? .waiter
-      : Requirement.all((waits.awaited[ObjectIdentifier(self)] ?? []) + works.flatMap { waits.awaited(by: $0) })
+    let waitsForWaiter = waiter.work.map { work in awaited.works.contains { $0 === work } } ?? false
+    let ownWaits = waitsForWaiter ? .waiter : Requirement.all((present?.actions ?? []) + awaited.actions)
     switch state {
     case .finished: return .none
     case .executing: return ownWaits
@@ -185,6 +203,17 @@ extension AnyActionHandle {
     // The Connect is stopping, and cannot start again before the waiter has finished.
     case .start: return scheduler === waiter.action?.scheduler ? .waiter : .none
     case .prerequisites: return Requirement.all(resolvedOptions?.prerequisites.all ?? []).and(place)
+    }
+  }
+}
+
+extension [AnyActionHandle] {
+  /// Removes each of some actions once.
+  fileprivate mutating func remove(_ handles: [AnyActionHandle]) {
+    // A waiter mostly has one wait. Its actions then need no search under the lock of the whole process.
+    if count == handles.count { return removeAll() }
+    for handle in handles {
+      if let index = firstIndex(where: { $0 === handle }) { remove(at: index) }
     }
   }
 }

@@ -36,8 +36,9 @@ public protocol Connect: PersistentContainer {
   /// The stores are detached after all entity actions and generic actions have finished, so that an action never works on
   /// closed stores. Completion blocks may be called later.
   ///
-  /// In an action of this Connect, `stop` returns at once, because the stop waits for the action. The stop then continues
-  /// in the background and reports its errors to the error handler.
+  /// In an action of this Connect, `stop` returns at once, because the stop waits for the action. The same holds for a
+  /// caller that an action of this Connect waits for: another action, a handler of an outbox, or a persisted action. The
+  /// stop then continues in the background and reports its errors to the error handler.
   ///
   /// In any other task, `await` the asynchronous form. Asynchronous actions run in tasks, and a machine with one
   /// processor has one thread for all tasks of the process: the blocking form would wait for ever for actions that need

@@ -19,6 +19,13 @@ final class ConnectStop: Sendable {
   /// Sets the actions that the stop waits for.
   func setActions(_ handles: [AnyActionHandle]) { content.withLock { $0.handles = handles } }
 
+  /// Records that a caller waits for the actions; `nil` for no caller.
+  ///
+  /// - Throws: ``ErrorCode/deadlock`` when one of the actions waits for the caller.
+  func beginWait(of waiter: WaitGraph.Waiter?) throws -> WaitGraph.Wait? {
+    try waiter?.beginWait(for: content.withLock { $0.handles })
+  }
+
   /// Calls a block on a queue after all actions have finished.
   func whenActionsFinished(on queue: DispatchQueue, _ block: @escaping @Sendable () -> Void) {
     content.withLock { $0.handles }.whenAllFinished(on: queue, block)

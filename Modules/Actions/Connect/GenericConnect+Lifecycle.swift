@@ -81,23 +81,31 @@ extension GenericConnect {
 
   public final func stop(_ mode: StopMode, within limit: Duration?) throws {
     guard let stop = beginStop(mode) else { return }
-    if isCalledByOwnAction { return reportFailure(of: stop) }
+    guard !isCalledByOwnAction, case .success(let wait) = Result(catching: { try stop.beginWait(of: .current) }) else {
+      return reportFailure(of: stop)
+    }
+    defer { wait?.end() }
     try stop.wait(within: limit, of: dispatcher).get()
   }
 
   public final func stop(_ mode: StopMode, within limit: Duration?) async throws {
-    let isCalledByOwnAction = isCalledByOwnAction
+    let (isCalledByOwnAction, caller) = (isCalledByOwnAction, WaitGraph.Waiter.current)
     let isCanceled = Locked(false)
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
         stopInBackground(mode) { stop in
           // A task that was cancelled before the stop began has found no stop whose actions it could cancel.
           if isCanceled.withLock({ $0 }) { stop?.cancelAll() }
-          guard let stop, !isCalledByOwnAction else {
+          guard let stop, !isCalledByOwnAction,
+            case .success(let wait) = Result(catching: { try stop.beginWait(of: caller) })
+          else {
             stop.map(self.reportFailure)
             return continuation.resume()
           }
-          stop.whenFinished(within: limit, of: self.dispatcher) { continuation.resume(with: $0) }
+          stop.whenFinished(within: limit, of: self.dispatcher) { result in
+            wait?.end()
+            continuation.resume(with: result)
+          }
         }
       }
     } onCancel: {

@@ -168,7 +168,13 @@ extension ActionDispatcher: ActionScheduler {
   func after(_ time: Duration, _ block: @escaping @Sendable () -> Void) -> Task<Void, Never> {
     // Detached: the timer must not inherit the task-local values of the running action.
     Task.detached { [clock] in
-      guard (try? await clock.sleep(for: time)) != nil else { return }
+      if clock is ContinuousClock {
+        // Most timers end early, with their actions, and a cancelled sleep would keep its memory.
+        await TimedWait.wait(for: time)
+        guard !Task.isCancelled else { return }
+      } else {
+        guard (try? await clock.sleep(for: time.limitedForSleep)) != nil else { return }
+      }
       block()
     }
   }

@@ -39,7 +39,8 @@ extension ActionContext {
   ///     missing, and a comparison with a missing value is false.
   /// - Returns: The counts of the merge.
   /// - Throws: ``ErrorCode/unmanagedEntity``; ``ErrorCode/invalidMergeKey`` for missing and duplicate keys, unless the options
-  ///   allow them; ``ErrorCode/wrongContext`` for an object of a context; ``ErrorCode/unknownProperty`` for an ignored name
+  ///   allow them; ``ErrorCode/wrongContext`` for an object of a context; the error of an assignment that an accessor
+  ///   of an object has ignored, such as ``ErrorCode/invalidValue``; ``ErrorCode/unknownProperty`` for an ignored name
   ///   without a property; ``ErrorCode/excessiveDeletion`` above the deletion limit of the options;
   ///   ``ErrorCode/invalidMergeOption`` for options that contradict the other arguments; ``ErrorCode/storeDetached`` and
   ///   ``ErrorCode/noStore`` for ``MergeOptions/store``; ``ErrorCode/cancelled`` when the

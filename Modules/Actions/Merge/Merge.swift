@@ -240,16 +240,32 @@ extension Merge {
     }
     guard let plan else { return keys }
     for record in plan.inserts { keys.inserted.insert(try key(at: record)) }
+    try setLinks(of: &keys, plan.targets)
+    return keys
+  }
+
+  /// Returns the link destinations of input that is merged after the deletion at the end of a paged merge. Called instead
+  /// of ``run()``.
+  mutating func linksBeforeDeletion() throws -> PagedKeys {
+    try indexInput()
+    let targets = try MergeTargets(
+      try linkedKeys(), layout: layout, context: context, inputByKey: inputByKey, pending: pending, policy: .leaveOut)
+    var keys = PagedKeys()
+    try setLinks(of: &keys, targets)
+    return keys
+  }
+
+  /// Sets the stored records of the merge's own hierarchy to which links of the input lead.
+  private func setLinks(of keys: inout PagedKeys, _ targets: MergeTargets) throws {
     let relationships = Set(layout.ownRelationships.filter { !layout.ignores($0) })
-    guard !relationships.isEmpty else { return keys }
+    guard !relationships.isEmpty else { return }
     for record in 0..<input.count where !inputByKey.isExcluded(record) {
       for (relationship, link) in try input.links(record) where relationships.contains(relationship) {
         var ids: Set<ManagedObjectID> = []
-        for case .existing(let id)? in link.keys.map({ plan.targets.target($0, of: relationship) }) { ids.insert(id) }
+        for case .existing(let id)? in link.keys.map({ targets.target($0, of: relationship) }) { ids.insert(id) }
         keys.setLink(PagedKeys.LinkSource(owner: try key(at: record), relationship: relationship.name), to: ids)
       }
     }
-    return keys
   }
 
   private func key(at record: Int) throws -> MergeKey { MergeKey(values: try inputByKey.key(at: record)) }

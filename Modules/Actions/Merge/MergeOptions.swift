@@ -160,6 +160,8 @@ public struct MergeOptions: Sendable, Hashable {
   var tombstones: Set<MergeKey>?
   /// Whether the input is a page of a merge with the mode ``Mode/replace``.
   var isPageOfWhole = false
+  /// Whether the input is a page of changes, whose changes the server does not send again.
+  var isPageOfChanges = false
 
   /// Whether the input contains all records, so that the next merge brings a record again that this one leaves out.
   var isWhole: Bool { isPageOfWhole || mode == .replace && tombstones == nil }

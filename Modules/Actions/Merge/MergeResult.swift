@@ -19,9 +19,15 @@ public struct MergeResult: Sendable, Hashable {
   public internal(set) var keptEdits = 0
   /// Records with pending edits over which a user has to decide; see ``MergeOptions/PendingEditsPolicy``.
   public internal(set) var pendingConflicts = 0
-  /// Input records that wait for the end of a pending edit: the merge left the record out, or a link of it, because the
-  /// record itself or a record that it names was deleted here, or because a required partner has another partner here.
-  /// Partial input with such a record has to be merged again when the edit has ended; whole input comes again anyway.
+  /// Input records and deletions by the server that wait for the end of a pending edit. Partial input with such a record
+  /// has to be merged again when the edit has ended; whole input comes again anyway. A record waits
+  ///
+  /// - if the merge left the record out, or a link of it, because the record itself or a record that it names was
+  ///   deleted here, or because a partner has another partner here,
+  /// - if an edit of the record is on its way to the server: the reply may be older than the input,
+  /// - if the record is new, and the reply to an insert is missing: the reply may give the insert the record's key,
+  /// - if an unsent edit keeps a value of the server out without a conflict, or if a page of changes has the edited
+  ///   value already: a user who takes the edit back sends nothing, so that only the input has the server's value.
   public internal(set) var postponed = 0
   /// The links to missing records that the merge left out; see ``MergeOptions/MissingTargetPolicy/leaveOut``.
   public internal(set) var missingLinks = 0

@@ -51,6 +51,9 @@ public struct PendingEdit: Sendable {
   /// The names of the properties whose values the server assigns. They are no part of the edit: a merge writes the
   /// input's values, and none of them is in conflict. A deletion may have their values in ``base``.
   public var serverAssigned: Set<String>
+  /// Whether a request with the edit was sent, and no reply has decided over it: the request is on its way, or its
+  /// reply was lost.
+  package var isUnanswered = false
 
   /// Makes an edit of a record.
   public init(
@@ -75,6 +78,10 @@ public struct PendingEdit: Sendable {
 
   /// Whether a merge keeps the edit without a decision about it; see ``isBeingSent`` and ``isConfirmed``.
   var isFixed: Bool { isBeingSent || isConfirmed }
+
+  /// Whether the merge's input may be newer than the reply to the edit, which then replaces values of the input by
+  /// older ones.
+  var awaitsReply: Bool { isBeingSent && !isConfirmed || isUnanswered || isInsertUnanswered }
 
   /// Whether the edit changed an attribute, a part of a composite or a to-one relationship.
   func includes(_ name: String) -> Bool {

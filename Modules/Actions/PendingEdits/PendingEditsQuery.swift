@@ -4,8 +4,8 @@ public import CoherenceCore
 public struct PendingEditsQuery: Sendable {
   /// The records of a question.
   public enum Selection: Sendable, Hashable {
-    /// The pending inserts and deletions of all records, and the pending updates with a ``PendingEdit/conflict``. The
-    /// values and members of inserts may be left out.
+    /// The pending inserts and deletions of all records, and the pending updates with a ``PendingEdit/conflict`` or on
+    /// their way to the server. The values and members of inserts may be left out.
     case insertsAndDeletions
     /// The pending edits of any kind of these records.
     case records([ManagedObjectID])

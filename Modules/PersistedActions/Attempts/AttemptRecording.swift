@@ -67,7 +67,8 @@ struct AttemptRecording {
       case .policy(let shortest): max(shortest, policy.delay(afterAttempt: attempt))
       case .exactly(let duration): duration
       }
-    let later = date.addingTimeInterval(duration / .seconds(1))
+    // No store can keep the date after a delay of `.seconds(Int64.max)`.
+    let later = date.addingTimeInterval(duration.limitedForSleep / .seconds(1))
     record.wait(from: later, now: date)
     context.signalOnSave(ActionChannel.due)
     return .willRetry(record.handle, attempt: attempt, error: text, date: later)

@@ -30,8 +30,8 @@ extension ManagedObjectContext {
   ///   - store: The store; `nil` for the store that the context chooses for new records. With several stores, name the
   ///     store of the records that the same save changes.
   /// - Returns: The handle of the action.
-  /// - Throws: Errors of encoding the action; ``ErrorCode/invalidModel`` for a model without
-  ///   `addingPersistedActions()`; ``ErrorCode/storeDetached`` and ``ErrorCode/noStore`` for a store that is not attached
+  /// - Throws: Errors of encoding the action; ``ErrorCode/invalidValue`` for a date that no store can keep, such as an
+  ///   infinite one; ``ErrorCode/invalidModel`` for a model without `addingPersistedActions()`; ``ErrorCode/storeDetached`` and ``ErrorCode/noStore`` for a store that is not attached
   ///   or does not hold the entities of actions; errors of fetching. A call that throws inserts nothing.
   @discardableResult
   public final func enqueue<A: PersistedAction>(
@@ -44,6 +44,13 @@ extension ManagedObjectContext {
     }
     let entity = try coordinator.managedObjectModel.persistedActionEntity()
     let payload = try JSONEncoder().encode(action)
+    guard date.map({ Timestamp($0) != nil }) ?? true else {
+      // The save of the context would fail with all other changes, and name an attribute of the record.
+      throw CoherenceError(
+        .invalidValue,
+        "The date of the action '\(A.name)' lies further from 1970 than 291,500 years, which no store can keep; give the "
+          + "action an earlier date.")
+    }
     if let uniqueKey, let present = try unfinishedAction([A.name] + A.formerNames, uniqueKey) { return present }
     let record = PersistedActionRecord(entity: entity, insertInto: self)
     let now = Date()

@@ -13,7 +13,8 @@ extension ActionRepository {
   func prune(_ retention: PersistedActionRetention, at date: Date) async throws -> Int {
     var count = 0
     for (state, duration) in retention.limits {
-      let limit = date.addingTimeInterval(-(duration / .seconds(1)))
+      // A predicate refuses the date of a retention of `.seconds(Int64.max)`.
+      let limit = date.addingTimeInterval(-(duration.limitedForSleep / .seconds(1)))
       var last: String?
       while let queue = try await firstQueue(after: last, of: state) {
         count += try await prune(state, of: queue, before: limit)

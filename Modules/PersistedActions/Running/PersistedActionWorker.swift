@@ -124,8 +124,8 @@ public final class PersistedActionWorker: Sendable {
   /// ends, the stop completes nevertheless; other workers run the actions again after their leases have expired. A
   /// cancellation of the task changes nothing.
   ///
-  /// A call by an action of the worker, by a task that the action has made, or by an action of a `Connect` that the
-  /// action waits for, returns at once: the worker stops after the end of the action.
+  /// A call by an action of the worker, by a task that the action has made, or by an action of a `Connect` or a handler of
+  /// an outbox that the action waits for, returns at once: the worker stops after the end of the action.
   ///
   /// - Parameters:
   ///   - mode: The treatment of running actions.
@@ -161,8 +161,8 @@ public final class PersistedActionWorker: Sendable {
       try await engine.attemptsOfWorker.wait { await stop.value }
       deadline?.cancel()
     } catch {
-      // A wait of the caller would never end: the stop waits for the calling action, or for an action that waits for
-      // the caller.
+      // A wait of the caller would never end: the stop waits for the calling action, or for an action or a handler that
+      // waits for the caller.
       Task {
         await stop.value
         deadline?.cancel()
@@ -174,10 +174,15 @@ public final class PersistedActionWorker: Sendable {
   /// for the short time that a system grants a program in the background.
   ///
   /// - Returns: The number of attempts.
-  /// - Throws: ``ErrorCode/illegalState`` for a started worker, during a stop, and during another call; errors of a
-  ///   store, after the due actions of the other stores have run.
+  /// - Throws: ``ErrorCode/illegalState`` for a started worker, during a stop, and during another call;
+  ///   ``ErrorCode/deadlock`` in a handler or an action of a `Connect` that a running action of the worker waits for;
+  ///   errors of a store, after the due actions of the other stores have run.
   @discardableResult
-  public func runDueActions() async throws -> Int { try await engine.runDueActions() }
+  public func runDueActions() async throws -> Int {
+    // An action of the worker does not wait either: the call is refused.
+    if engine.attemptsOfWorker.isCurrent { return try await engine.runDueActions() }
+    return try await engine.attemptsOfWorker.wait { try await engine.runDueActions() }
+  }
 
   // MARK: Watching
 

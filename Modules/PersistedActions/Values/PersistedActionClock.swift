@@ -1,3 +1,4 @@
+import CoherenceCore
 public import Foundation
 
 /// The time of a worker: a clock for intervals, and a calendar date for due dates. Tests pass a manual clock, so that
@@ -19,7 +20,7 @@ public struct PersistedActionClock: Sendable {
   public init(_ clock: some Clock<Duration>, date: @escaping @Sendable () -> Date = { Date() }) {
     let origin = clock.now
     elapsed = { origin.duration(to: clock.now) }
-    sleep = { try await clock.sleep(for: $0) }
+    sleep = { try await clock.sleep(for: $0.limitedForSleep) }
     self.date = date
   }
 

@@ -1,8 +1,8 @@
 /// The limits of a ``PersistedActionWorker``. A value out of range is replaced by the nearest valid value.
 public struct PersistedActionOptions: Sendable {
-  /// The maximum number of concurrent actions; at least one.
+  /// The maximum number of concurrent actions; at least one, and at most 1,048,576.
   public var concurrency: Int {
-    didSet { concurrency = max(1, concurrency) }
+    didSet { concurrency = Self.limited(concurrency, from: 1) }
   }
   /// The queues of the worker; an empty list means the default queue. The queues share the worker's free slots evenly,
   /// within the limit of each queue.
@@ -16,8 +16,9 @@ public struct PersistedActionOptions: Sendable {
   }
   /// The maximum number of short actions that the worker claims in advance, so that one transaction claims many of
   /// them. Below this maximum, the worker claims the actions that it can run in about fifty milliseconds.
+  /// At most 1,048,576.
   public var maximumClaimedAhead: Int {
-    didSet { maximumClaimedAhead = max(0, maximumClaimedAhead) }
+    didSet { maximumClaimedAhead = Self.limited(maximumClaimedAhead, from: 0) }
   }
   /// The time to keep finished actions.
   public var retention: PersistedActionRetention
@@ -33,14 +34,16 @@ public struct PersistedActionOptions: Sendable {
     retention: PersistedActionRetention = PersistedActionRetention(), unknownActions: UnknownActionPolicy = .park,
     workerName: String = "worker"
   ) {
-    self.concurrency = max(1, concurrency)
+    self.concurrency = Self.limited(concurrency, from: 1)
     self.queues = Self.orDefault(queues)
     self.leaseLength = max(.seconds(1), leaseLength)
-    self.maximumClaimedAhead = max(0, maximumClaimedAhead)
+    self.maximumClaimedAhead = Self.limited(maximumClaimedAhead, from: 0)
     self.retention = retention
     self.unknownActions = unknownActions
     self.workerName = workerName
   }
+
+  private static func limited(_ count: Int, from least: Int) -> Int { min(max(least, count), 1 << 20) }
 
   private static func orDefault(_ queues: [PersistedActionQueue]) -> [PersistedActionQueue] {
     queues.isEmpty ? [PersistedActionQueue(PersistedActionQueue.defaultName)] : queues

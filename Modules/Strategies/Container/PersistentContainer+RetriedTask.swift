@@ -62,7 +62,7 @@ extension PersistentContainer {
         guard !context.mayHaveCommitted, attempt.canRepeat(after: error) else { throw error }
         try Task.checkCancellation()
         let delay = attempt.delay(after: error)
-        if delay > .zero { try await Task.sleep(for: delay) }
+        if delay > .zero { try await Task.sleep(for: delay.limitedForSleep) }
         attempt.next()
       }
     }

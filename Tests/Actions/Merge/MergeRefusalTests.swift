@@ -67,6 +67,16 @@ struct MergeRefusalTests {
     #expect(try stack.versions(of: "Genre").isEmpty)
   }
 
+  @Test func `an object that has ignored an assignment is refused, and nothing is merged`() throws {
+    let stack = try MergeStack(.inMemory)
+    let artist = try stack.entity("Artist")
+    let object = ManagedObject(entity: artist, insertInto: nil)
+    object[AttributeKey<String>("name")] = "a\u{0}"
+    let refused = refusal { try stack.connect.newActionContext().merge(objects: [object], for: artist) }
+    #expect(refused?.code == .invalidValue)
+    #expect(try stack.names().isEmpty)
+  }
+
   // MARK: Links
 
   @Test(arguments: Backend.available)

@@ -76,6 +76,24 @@ struct PageOrderTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a page that waits for the deletion and links to a record of no page fails the merge before the deletion`(
+    backend: Backend
+  ) async throws {
+    let stack = try stack(backend, [1: "x", 3: "z"])
+    let pages = [[MergeRecord(["id": 2, "name": "x"], links: ["captain": .one(3)])]]
+    await #expect {
+      try await merge(pages, into: stack, MergeOptions(mode: .replace, maximumDeletedShare: 1))
+    } throws: {
+      ErrorCode.objectNotFound ~= $0
+    }
+    #expect(try names(stack) == [1: "x", 3: "z"])
+    let options = MergeOptions(mode: .replace, maximumDeletedShare: 1, missingTargets: .leaveOut)
+    let result = try await merge(pages, into: stack, options)
+    #expect(result.inserted == 1 && result.deleted == 2 && result.missingLinks == 1)
+    #expect(try names(stack) == [2: "x"])
+  }
+
+  @Test(arguments: Backend.available)
   func `a unique value that no later page gives up is refused, and pages before it stay merged`(
     backend: Backend
   ) async throws {

@@ -27,6 +27,8 @@ final class ScriptedEdits: PendingEdits {
 
   func add(_ edits: PendingEdit...) { state.withLock { for edit in edits { $0.edits[edit.recordID] = edit } } }
 
+  func remove(_ id: ManagedObjectID) { state.withLock { $0.edits[id] = nil } }
+
   var queries: [PendingEditsQuery] { state.withLock { $0.queries } }
   /// The decisions of the last merge with decisions.
   var decisions: [PendingDecision] { state.withLock { $0.decisions } }

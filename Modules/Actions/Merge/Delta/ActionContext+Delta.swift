@@ -52,6 +52,8 @@ extension ActionContext {
         "A page of changes of '\(entity.name)' is complete and has a next page, so that its merge would delete the "
           + "records of the next pages. Let a complete page have all records, or merge all pages by `mergePages`.")
     }
+    // A complete page too: the pages after its cursor do not have its values again.
+    scope.options.isPageOfChanges = true
     if page.isComplete {
       scope.options.mode = .replace
       scope.subsetFilter = subsetFilter

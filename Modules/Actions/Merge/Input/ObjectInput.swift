@@ -10,7 +10,7 @@ final class ObjectInput: MergeInput {
   private var insertedValues: [Int: [AttributeValue?]] = [:]
 
   /// - Throws: ``ErrorCode/wrongContext`` for an object with a present or former context; ``ErrorCode/wrongType`` for an object
-  ///   of another entity.
+  ///   of another entity; the error of an assignment that an accessor of an object has ignored.
   init(_ objects: [ManagedObject], layout: MergeLayout) throws {
     self.objects = objects
     self.layout = layout
@@ -27,6 +27,7 @@ final class ObjectInput: MergeInput {
         throw CoherenceError(
           .wrongType, "An object of '\(object.entity.name)' cannot be merged into '\(layout.entity.name)'.")
       }
+      if let error = object.lostChange { throw error }
     }
   }
 

@@ -119,6 +119,10 @@ extension ActionContext {
       var keys = keys
       let layout = try self.layout(of: scope)
       for page in remaining { keys.all.formUnion(try page.keys(layout).filter { !$0.isIncomplete }) }
+      if !remaining.isEmpty, scope.options.missingTargets == .fail {
+        // The merge of these pages would fail after the deletion was saved.
+        keys.formUnion(try self.links(of: remaining.combined(layout), layout, scope))
+      }
       return try self.deleteRecords(exceptFor: keys, scope)
     }
     try await merge(remaining, scope, isFinal: true, into: &merged)
@@ -157,6 +161,13 @@ extension ActionContext {
       return unsaved
     }
     return MergedPage(result: result, keys: keys)
+  }
+
+  /// Returns the link destinations of a page that is merged after the deletion.
+  private func links(of page: [MergeRecord], _ layout: MergeLayout, _ scope: MergeScope) throws -> PagedKeys {
+    var merge = try Merge(
+      in: self, scope: scope, layout: layout, input: RecordInput(page, layout: layout), localEdits: nil)
+    return try merge.linksBeforeDeletion()
   }
 
   private func deleteRecords(exceptFor keys: PagedKeys, _ scope: MergeScope) throws -> MergeResult {

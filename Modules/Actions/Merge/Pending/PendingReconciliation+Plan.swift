@@ -37,7 +37,7 @@ extension PendingReconciliation {
     }
     let kept = try keptTargets(of: remainder.inserts, incoming)
     keptCount += kept.indexes.count
-    postponed.formUnion(kept.refused)
+    postponed.formUnion(kept.indexes)
     remainder.inserts.removeAll(where: kept.refused.contains)
     remainder.inserts = try withoutDependents(remainder.inserts, of: planned.inserts, incoming)
     remainder.keptTargets = kept.ids
@@ -72,6 +72,7 @@ extension PendingReconciliation {
     }
     remainder.deletes = planned.deletes.filter { allowsDelete(edits[$0.id]) }
     let updated = Set(planned.updates.map(\.index))
+    try postpone(planned, edits, lists, partnerSlots, incoming)
     try decideOverMatches(besides: updated, incoming)
     try endConflictsOfMatches(besides: updated, incoming)
     try endConflictsOfDeletions { key in
@@ -88,8 +89,9 @@ extension PendingReconciliation {
   private func allowsInsert(_ index: Int, _ incoming: Incoming) throws -> Bool {
     if let edit = pendingDeletions[MergeKey(values: try incoming.inputByKey.key(at: index))] {
       keptCount += 1
-      // The next input knows of a confirmed deletion.
-      if !edit.isConfirmed { postponed.insert(index) }
+      // Also for a confirmed deletion: another client may have restored the record before the reply, and the next page
+      // of changes does not have the record.
+      postponed.insert(index)
       if !edit.isFixed, policy == .conflict || edit.conflict != nil {
         try decideOverDeletion(edit, index, incoming)
       }
@@ -195,6 +197,7 @@ extension PendingReconciliation {
     // The input is older than the server's confirmation, and has the record from before its deletion.
     if edit.isConfirmed, isReinserted(update.index, incoming) {
       keptCount += 1
+      postponed.insert(update.index)
       return false
     }
     // Of a record inserted again the input has only the former record.
@@ -202,6 +205,8 @@ extension PendingReconciliation {
     var discarded = isEditFixed ? [] : discarded
     var conflicting: Set<String> = []
     var isKept = isListKept
+    // Whether a value of the server gets neither into the record nor into a conflict.
+    var isLeftOut = false
     var remains = !update.lists.isEmpty
     for slot in values.indices {
       guard let value = values[slot], value != .value(row[slot]) else { continue }
@@ -224,9 +229,15 @@ extension PendingReconciliation {
       }
       update.keptSlots.insert(slot)
       isKept = true
-      if !isEditFixed, !isUnchangedByServer, policy == .conflict { conflicting.insert(name) }
+      if isEditFixed || isUnchangedByServer { continue }
+      if policy == .conflict {
+        conflicting.insert(name)
+      } else if !isInsert, !isInConflict(value, name, edit) {
+        isLeftOut = true
+      }
     }
     if isKept { keptCount += 1 }
+    if isLeftOut || edit.isConfirmed && isKept { postponed.insert(update.index) }
     let endsConflict = conflicting.isEmpty && endsConflict(edit, row, values, discarded: discarded)
     if !isEditFixed, isInsert || !discarded.isEmpty || !conflicting.isEmpty || endsConflict {
       decide(
@@ -268,8 +279,8 @@ extension PendingReconciliation {
     return deletes.filter { allowsDelete(edits[$0.id]) }
   }
 
-  /// Whether the merge may delete a record that the input does not contain. Counts a kept edit, and decides over an
-  /// edit that loses or becomes a conflict.
+  /// Whether the merge may delete a record that the input does not contain. Counts a kept edit, postpones the deletion
+  /// until the reply to an edit, and decides over an edit that loses or becomes a conflict.
   private func allowsDelete(_ edit: PendingEdit?) -> Bool {
     guard let edit, edit.kind != .delete else { return true }
     // A record that the input only lacks may be newer than the input.
@@ -282,6 +293,7 @@ extension PendingReconciliation {
       if isDeleted { return true }
     }
     keptCount += 1
+    if edit.isFixed { postponedDeletions += 1 }
     return false
   }
 

@@ -3,10 +3,11 @@ import CoherenceReconciliation
 
 /// Reconciles one plan of a merge with the pending edits of a source, and collects the decisions.
 ///
-/// The source is asked for inserts, deletions and updates with a conflict before the rows are read, and for the records
-/// that the plan would change afterwards. Used by the thread of the merge.
+/// The source is asked for inserts, deletions and updates with a conflict or without a reply before the rows are read,
+/// and for the records that the plan would change afterwards. Used by the thread of the merge.
 final class PendingReconciliation {
-  /// An input record with the row of a pending insert, or of a pending update with a conflict.
+  /// An input record with the row of a pending insert, or of a pending update with a conflict or without a reply; in a
+  /// page of changes, with any row.
   struct Match {
     let index: Int
     let id: ManagedObjectID
@@ -18,6 +19,8 @@ final class PendingReconciliation {
   let layout: MergeLayout
   /// Whether records of the merge's entity can have pending edits.
   private let isCovered: Bool
+  /// Whether the input is a page of changes of records that can have pending edits.
+  let isPageOfChanges: Bool
   /// The beginning of the request for the input.
   private let requestedAt: ContinuousClock.Instant
   /// The keys of the records that the server has deleted; `nil` for input without such keys.
@@ -30,13 +33,16 @@ final class PendingReconciliation {
   private(set) var pendingInserts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending updates of the merge's entity over which a conflict waits, by record.
   private(set) var conflictingUpdates: [ManagedObjectID: PendingEdit] = [:]
+  /// The records of the merge's entity with a pending update whose reply has not arrived.
+  private(set) var unansweredUpdates: Set<ManagedObjectID> = []
   /// The pending deletions of the merge's entity, by key.
   private(set) var pendingDeletions: [MergeKey: PendingEdit] = [:]
   /// The pending deletions of records without a key.
   private(set) var keylessDeletions: [PendingEdit] = []
   /// The keys with pending deletions of the destinations of links, by the name of the destination entity.
   private var deletedKeys: [String: Set<[AttributeValue]>] = [:]
-  /// The input records whose rows are pending inserts, or have a conflict.
+  /// The input records with the rows of pending inserts, of conflicts and of updates without a reply; in a page of
+  /// changes, all input records with a row.
   private(set) var matches: [Match] = []
   private(set) var differences = InputDifferences()
   /// The decisions over pending edits, in the order of the plan.
@@ -45,15 +51,18 @@ final class PendingReconciliation {
   var keptCount = 0
   /// The input records that wait for the end of a pending edit; see ``MergeResult/postponed``.
   var postponed: Set<Int> = []
+  /// The number of deletions by the server that wait for the end of a pending edit.
+  var postponedDeletions = 0
 
   /// Asks the context's source for the pending inserts and deletions of the merge's entity, and for its updates with a
-  /// conflict.
+  /// conflict or without a reply.
   ///
   /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships
   ///   has anything to do with the source.
   init?(in context: ActionContext, _ scope: MergeScope, layout: MergeLayout) throws {
     guard let source = context.pendingEdits else { return nil }
     isCovered = source.covers(layout.entity)
+    isPageOfChanges = isCovered && scope.options.isPageOfChanges
     guard isCovered || layout.relationships.contains(where: { source.covers($0.destination) }) else { return nil }
     self.source = source
     policy = scope.options.pendingEdits
@@ -77,7 +86,9 @@ final class PendingReconciliation {
         } else {
           keylessDeletions.append(edit)
         }
-      case .update: if edit.conflict != nil { conflictingUpdates[edit.recordID] = edit }
+      case .update:
+        if edit.conflict != nil { conflictingUpdates[edit.recordID] = edit }
+        if edit.awaitsReply { unansweredUpdates.insert(edit.recordID) }
       }
     }
   }
@@ -123,10 +134,13 @@ final class PendingReconciliation {
 
   // MARK: Matches
 
-  /// Notes the row of an input record, if the row is a pending insert or has a conflict.
+  /// Notes the row of an input record, if the row is a pending insert, or has a conflict or an update without a reply;
+  /// in a page of changes, notes every row.
   @inline(__always) func noteMatch(_ index: Int, _ id: ManagedObjectID) {
-    if pendingInserts.isEmpty, conflictingUpdates.isEmpty { return }
-    if pendingInserts[id] != nil || conflictingUpdates[id] != nil { matches.append(Match(index: index, id: id)) }
+    if !isPageOfChanges, pendingInserts.isEmpty, conflictingUpdates.isEmpty, unansweredUpdates.isEmpty { return }
+    if isPageOfChanges || pendingInserts[id] != nil || conflictingUpdates[id] != nil || unansweredUpdates.contains(id) {
+      matches.append(Match(index: index, id: id))
+    }
   }
 
   /// Forgets the matches and the differences of input records.
@@ -164,7 +178,7 @@ final class PendingReconciliation {
   /// Carries the decisions out in the context, and adds the counts to the result of the merge.
   func carryOut(countingIn result: inout MergeResult) throws {
     result.keptEdits += keptCount
-    result.postponed += postponed.count
+    result.postponed += postponed.count + postponedDeletions
     result.pendingConflicts += decisions.count(where: \.isConflict)
     if !decisions.isEmpty { try source.carryOut(decisions, in: context) }
   }
