@@ -31,6 +31,11 @@ struct TimeLimitTests {
   private let request = HTTPRequest.get("https://example.org/")
   private let clock = SetClock()
 
+  @Test func `a request with the longest time limit of the system's clock has its reply`() async throws {
+    let client = StubClient { _, request in .make(to: request) }
+    #expect(try await client.limited(to: .seconds(Int64.max)).send(request).status == .ok)
+  }
+
   @Test(arguments: [(12, 18), (40, 0), (-5, 30)])
   func `after a wait that does not count, the rest of the time limit remains`(elapsed: Int, rest: Int) async throws {
     let client = StubClient { [clock] _, request in

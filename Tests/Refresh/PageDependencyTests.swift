@@ -10,16 +10,20 @@ import Testing
 /// Pages of changes that depend on later pages, on other entities and on pending edits.
 @Suite("The dependencies of pages of changes", .timeLimit(.minutes(15)))
 struct PageDependencyTests {
-  /// A source of one pending deletion.
-  private final class PendingDeletion: PendingEdits {
+  /// A source of one pending edit.
+  private final class SinglePendingEdit: PendingEdits {
     private let edit = Mutex<PendingEdit?>(nil)
+    private let entityName: String
+
+    /// - Parameter entityName: The entity of the record.
+    init(of entityName: String) { self.entityName = entityName }
 
     func set(_ edit: PendingEdit?) { self.edit.withLock { $0 = edit } }
 
-    func covers(_ entity: EntityDescription) -> Bool { entity.name == "Album" }
+    func covers(_ entity: EntityDescription) -> Bool { entity.name == entityName }
 
     func pendingEdits(_ query: PendingEditsQuery, in context: ManagedObjectContext) -> [PendingEdit] {
-      edit.withLock { edit in edit.map { query.entity.name == "Album" ? [$0] : [] } ?? [] }
+      edit.withLock { edit in edit.map { query.entity.name == entityName ? [$0] : [] } ?? [] }
     }
 
     func carryOut(_ decisions: [PendingDecision], in context: ManagedObjectContext) {}
@@ -88,6 +92,14 @@ struct PageDependencyTests {
         context.delete(album)
         try context.save()
         return album.objectID
+      }
+    }
+
+    func trackID(_ id: Int64) throws -> ManagedObjectID {
+      let context = connect.newBackgroundContext()
+      return try context.performAndWait {
+        let tracks = try context.fetch(FetchRequest<ManagedObject>(entityName: "Track"))
+        return try #require(try tracks.first { try $0.value(for: "id", as: Int64.self) == id }).objectID
       }
     }
 
@@ -190,7 +202,7 @@ struct PageDependencyTests {
     backend: Backend, isAlbumOptional: Bool
   ) async throws {
     let library = try Library(backend, isAlbumOptional: isAlbumOptional)
-    let edits = PendingDeletion()
+    let edits = SinglePendingEdit(of: "Album")
     library.connect.pendingEdits = edits
     try library.merge([MergeRecord(["id": 7])], into: "Album")
     edits.set(PendingEdit(of: try library.deleteAlbum(), .delete, base: ["id": .int(7)]))
@@ -217,7 +229,7 @@ struct PageDependencyTests {
     backend: Backend
   ) async throws {
     let library = try Library(backend)
-    let edits = PendingDeletion()
+    let edits = SinglePendingEdit(of: "Album")
     library.connect.pendingEdits = edits
     try library.merge([MergeRecord(["id": 7])], into: "Album")
     edits.set(PendingEdit(of: try library.deleteAlbum(), .delete, base: ["id": .int(7)]))
@@ -233,6 +245,28 @@ struct PageDependencyTests {
       #expect(try await library.refresh().cursor == nil)
       #expect(try library.targets("album") == [1: nil, 2: nil])
     }
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page with a change of a record whose edit is on its way comes again after the edit`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    let edits = SinglePendingEdit(of: "Track")
+    library.connect.pendingEdits = edits
+    try library.merge([1: "x", 2: "x2"].map { MergeRecord(["id": $0, "code": $1]) }, into: "Track")
+    let id = try library.trackID(1)
+    edits.set(PendingEdit(of: id, .update, changed: ["code"], base: ["code": .string("w")], isBeingSent: true))
+    try library.register([
+      nil: DeltaPage(records: [MergeRecord(["id": 1, "code": "y"])], cursor: "a", hasMore: true),
+      "a": DeltaPage(records: [MergeRecord(["id": 3, "code": "z"])], tombstones: [2], cursor: "b"),
+    ])
+    #expect(try await library.refresh().cursor == nil)
+    #expect(try library.codes() == [1: "x", 3: "z"])
+    edits.set(nil)
+    #expect(try await library.refresh().cursor == "b")
+    #expect(try library.codes() == [1: "y", 3: "z"])
     try await library.end()
   }
 

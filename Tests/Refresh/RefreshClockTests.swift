@@ -26,6 +26,12 @@ struct RefreshClockTests {
     }
   }
 
+  @Test func `the longest wait of the system's clock ends with the cancellation of its task`() async throws {
+    let task = Task { try await SystemRefreshClock().wait(for: .seconds(Int64.max)) }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
   private struct Wait: Sendable {
     let seconds: Double
     var share = 1.0

@@ -33,6 +33,25 @@ struct RefreshOptionTests {
     try await program.end()
   }
 
+  @Test func `a refresh with the longest time limit and the longest delay saves its status`() async throws {
+    struct Down: Error {}
+    let place = try Place()
+    let program = try place.program {
+      $0.backoff = RetryPolicy(
+        initialDelay: .seconds(Int64.max), maximumDelay: .seconds(Int64.max), jitter: 0)
+    }
+    try program.refresher.register(list: Song.self, timeLimit: .seconds(Int64.max)) { [source] in
+      try await source.load($0)
+    }
+    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    try program.refresher.register(read: Song.self) { _ in throw Down() }
+    await #expect(throws: Down.self) { try await program.refresher.read(Song.self, key: "1") }
+    let status = try #require(try await program.refresher.status(of: Song.self, .read, scope: "1"))
+    let next = try #require(status.nextAttemptTime)
+    #expect(status.lastSyncStatus == .failed && next > place.clock.now + 86_400 * 365_000)
+    try await program.end()
+  }
+
   @Test func `the staleness interval of the options is that of registrations and entities without an interval`()
     async throws
   {

@@ -17,6 +17,9 @@ public struct HTTPFailure: Error, Sendable, Hashable {
   public var retryAfter: String?
   /// The text of the reply's `Date`, from which a date in ``retryAfter`` counts; `nil` if the latter has no date.
   var replyDate: String?
+  /// Whether the client has refused the request or a reply. Such a failure says nothing about the availability of the
+  /// service, although no status may be known.
+  var isRefusal = false
 
   /// Makes the failure of a request.
   public init(to request: HTTPRequest, status: Int? = nil) {
@@ -73,7 +76,14 @@ extension HTTPFailure {
     CoherenceError(
       .httpTransferFailed,
       "No complete reply to a \(method.rawValue) came from \(host): \(reason). Check that the server runs and can be "
-        + "reached.", underlying: self, isRetryable: isRetryable)
+        + "reached.", underlying: isRetryable ? self : refusal, isRetryable: isRetryable)
+  }
+
+  /// The failure as a refusal of the client.
+  private var refusal: HTTPFailure {
+    var failure = self
+    failure.isRefusal = true
+    return failure
   }
 
   package func timedOut(after limit: Duration?) -> CoherenceError {
@@ -88,21 +98,21 @@ extension HTTPFailure {
     CoherenceError(
       .httpRedirectRefused,
       "\(host) redirected a \(method.rawValue) to an address that the client does not follow: \(reason). Request the "
-        + "address itself, if that is safe, or report it to the service.", underlying: self)
+        + "address itself, if that is safe, or report it to the service.", underlying: refusal)
   }
 
   package func bodyTooLarge(_ limit: Int) -> CoherenceError {
     CoherenceError(
       .httpBodyTooLarge,
       "\(host) replied to a \(method.rawValue) with a body of more than \(limit) bytes; request less at once, in "
-        + "pages, or allow more.", underlying: self)
+        + "pages, or allow more.", underlying: refusal)
   }
 
   func tooManyRedirects(_ limit: Int) -> CoherenceError {
     CoherenceError(
       .httpTooManyRedirects,
       "A \(method.rawValue) to \(host) was redirected more than \(limit) times; check the address, or allow more hops.",
-      underlying: self)
+      underlying: refusal)
   }
 
   func unreadable(_ error: DecodingError, as type: Any.Type) -> CoherenceError {
@@ -113,7 +123,7 @@ extension HTTPFailure {
   }
 
   func unreadable(_ sentence: String, isRetryable: Bool = true) -> CoherenceError {
-    CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: self, isRetryable: isRetryable)
+    CoherenceError(.httpUnreadable, "\(host): \(sentence)", underlying: refusal, isRetryable: isRetryable)
   }
 
   /// The position of a decoding error, without values.

@@ -1,3 +1,4 @@
+import CoherenceCore
 public import Foundation
 
 /// The clock of retries and time limits. A test has a clock of its own and need not wait.
@@ -31,5 +32,9 @@ public struct SystemHTTPClock: HTTPClock {
   public var monotonicTime: Duration { Self.start.duration(to: .now) }
   /// The moment from which ``monotonicTime`` counts.
   private static let start = ContinuousClock.now
-  public func wait(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+  public func wait(for duration: Duration) async throws {
+    // A cancelled sleep would keep its memory until its time has passed, and the limit of most requests is cancelled.
+    await TimedWait.wait(for: duration)
+    try Task.checkCancellation()
+  }
 }

@@ -17,6 +17,7 @@ extension PendingEdit {
       of: id, Kind(kind),
       isBeingSent: planned.contains { $0.state == .sending } || isAttempted && kind == .insert,
       isInsertUnanswered: isAttempted && planned[0].kind == .insert)
+    isUnanswered = isAttempted || isBeingSent
     // The server may have the values of a request without an answer, even if they were changed since.
     if planned.count > 1, kind == .update || isAttempted {
       for change in planned.flatMap(\.changes) where change.isKnown {

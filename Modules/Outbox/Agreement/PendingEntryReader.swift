@@ -30,7 +30,7 @@ struct PendingEntryReader {
   // MARK: Inserts and deletions
 
   /// Returns the pending inserts and deletions of an entity and its subentities, and the pending updates with a
-  /// conflict. The values of inserts are not read.
+  /// conflict or without a reply. The values of inserts are not read.
   func insertsAndDeletions(of entity: EntityDescription) throws -> [PendingEdit] {
     let stores = coordinator.persistentStores.filter { $0.environment.entities.contains { $0.name == entity.name } }
     try log.refuseIfUnreadable(in: stores.map(\.identifier))
@@ -42,6 +42,7 @@ struct PendingEntryReader {
         .or([
           .membership(.path(PropertyPath(names: ["kind"])), in: kinds),
           .comparison(.path(PropertyPath(names: ["state"])), .equal, .value(OutboxEntryState.parked.attributeValue)),
+          .comparison(.path(PropertyPath(names: ["groupEnd"])), .notEqual, .value(.null)),
         ]))
     let sink = try EntryHeaderSink(names)
     try context.read(request, into: sink)
@@ -58,10 +59,11 @@ struct PendingEntryReader {
         of: id, .insert, isBeingSent: header.isBeingSent, isInsertUnanswered: header.isBeingSent,
         serverAssigned: names.serverAssigned(of: names.entity(header.entityName) ?? id.entity))
     }
-    // Only the first entry of a record is parked, and entries of any kind may follow it.
-    let parked = Set(ids.filter { $1.kind == .update && $1.state == .parked }.map(\.0))
-    let changed = try edits(of: Array(deleted.union(parked)))
-    return inserted + changed.filter { $0.kind == .delete || $0.kind == .update && $0.conflict != nil }
+    // Only the first entry of a record is parked or sent, and entries of any kind may follow it.
+    let claimed = Set(ids.filter { $1.kind == .update && ($1.state == .parked || $1.isBeingSent) }.map(\.0))
+    let changed = try edits(of: Array(deleted.union(claimed)))
+    return inserted
+      + changed.filter { $0.kind == .delete || $0.kind == .update && ($0.conflict != nil || $0.isUnanswered) }
   }
 
   // MARK: Edits
@@ -137,6 +139,7 @@ struct PendingEntryReader {
   /// The edit of a record with a single update; `nil` if the payload leaves out a former value because of its size.
   private func edit(of id: ManagedObjectID, _ entry: EntryPayloadSink.Entry) -> PendingEdit? {
     var edit = PendingEdit(of: id, .update, isBeingSent: entry.header.state == .sending)
+    edit.isUnanswered = entry.header.isBeingSent
     let entity = names.entity(entry.header.entityName) ?? id.entity
     edit.serverAssigned = names.serverAssigned(of: entity)
     guard let store = names.store(of: entry.header.id),

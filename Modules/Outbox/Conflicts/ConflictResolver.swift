@@ -123,6 +123,8 @@ struct ConflictResolver {
         try set(server.filter { names.contains($0.key) }, of: object)
         // The server's value is unknown. Its last known value is nearer to it than a discarded edit.
         try set(try context.restorable(unreportedBases, of: recordID, object.entity), of: object)
+        let members = try entries.flatMap { try rewriter.decoded($0).members }
+        try context.takeBack(members.filter { names.contains($0.name) }, of: object, forwarding: entityNames)
       }
       rewriter.makePending(try rewriter.remove(names, from: entries))
     case .values(let values):

@@ -109,7 +109,12 @@ extension Outbox {
     let store = record.objectID.storeIdentifier.flatMap { coordinator.persistentStore(with: $0) }
     let values = ConflictValues(of: record, entity, in: store)
     let edited = id == nil ? try editedValues(of: record, in: context) : [:]
-    let properties = try values.properties.filter { values.names.contains($0.name) }.map { property in
+    let shown = values.properties.filter { property in
+      // Changes of members are no values of the record.
+      let isToMany = (object?.entity ?? entity)?.relationship(named: property.name)?.isToMany ?? false
+      return values.names.contains(property.name) && !isToMany
+    }
+    let properties = try shown.map { property in
       let isKnown = object?.entity.propertiesByName[property.name] != nil
       let local = isKnown ? try object?.value(for: property.name) : edited[property.name]
       return OutboxConflictProperty(name: property.name, base: property.base, local: local, server: property.server)

@@ -20,7 +20,7 @@ public struct OutboxConflict: Sendable, Identifiable {
   public let kind: Kind
   /// The time at which a merge or a reply of the server found the conflict, or last changed the server's values in it.
   public let detectedDate: Date
-  /// The properties with changes on both sides, in the order of their names. Empty for a record that the server
-  /// deleted.
+  /// The attributes and to-one relationships with changes on both sides, in the order of their names. Empty for a record
+  /// that the server deleted.
   public let properties: [OutboxConflictProperty]
 }

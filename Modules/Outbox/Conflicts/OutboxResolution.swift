@@ -10,8 +10,9 @@ public enum OutboxResolution: Sendable {
   ///
   /// A property in conflict that the server has not reported regains the value on which the edit is based, the last
   /// value that the server is known to have had; the next page corrects it. A property without a known base keeps the
-  /// edited value until the next page. So do the members of a to-many relationship, and a one-to-one relationship whose
-  /// former partner another record has got since.
+  /// edited value until the next page. So do the order of the members of a to-many relationship, and a one-to-one
+  /// relationship whose former partner another record has got since. Added members of a to-many relationship in conflict
+  /// leave, and removed members come back.
   case server
   /// The given properties get the given values, in the local record and on the server; the other properties in conflict
   /// keep the edit. A record that either side has deleted is restored on that side with these values.

@@ -18,9 +18,12 @@ public struct ForwardConflictPolicy: Sendable {
     /// The server's values are written to the local record, and the edit is removed. Later local edits stay.
     ///
     /// An attribute or a to-one relationship of an update that the server has not reported regains the value on which
-    /// the edit is based. Until the next page, the members of a to-many relationship stay as they are, and so does a
-    /// one-to-one relationship whose former partner another record has got since. A deleted record is inserted again:
-    /// with the server's values, and with its own values of the other properties.
+    /// the edit is based. The members that the update has added to a to-many relationship leave, and those that it has
+    /// removed come back. Until the next page, an edited order of members stays as it is, and so does a one-to-one
+    /// relationship whose former partner another record has got since. A deleted record is inserted again:
+    /// with the server's values, with its own values of the other properties, and without members of to-many
+    /// relationships. A service that sends each change once sends no such page: request the record, for example with
+    /// `read` of a refresher, or let the policy decide otherwise about edits of orders and deletions.
     case acceptServer
     /// The edit is sent again, with a new idempotency key, and with the server's values as ``ForwardRequest/base``.
     /// After the last attempt of ``ForwardOptions/retry`` the edit is parked instead.

@@ -7,9 +7,9 @@ struct ForwardDelay: Sendable {
   /// The date of the next attempt.
   let end: Date
 
-  /// Makes a delay of at most ``ForwardOptions/longestDelay``.
+  /// Makes a delay of at most ``ForwardOptions/longestDelay``, and of a time that a store can keep.
   init(_ duration: Duration, from now: Date, _ options: ForwardOptions) {
-    self.duration = min(duration, options.longestDelay)
+    self.duration = min(duration, options.longestDelay).limitedForSleep
     // An attempt without a delay gets ``OutboxEntryRecord/atOnce`` instead of the present date, which would lie in the
     // future after the clock is set back.
     end =

@@ -4,10 +4,10 @@ public import CoherenceCore
 /// The limits, the clock and the policies of forwarding. A number below its minimum counts as the minimum, and a number
 /// above its maximum as the maximum.
 public struct ForwardOptions: Sendable {
-  /// The maximum number of handler calls at the same time; at least one. Edits of one record are always sent one after
-  /// the other.
+  /// The maximum number of handler calls at the same time; at least one, and at most 1,048,576. Edits of one record
+  /// are always sent one after the other.
   public var concurrency: Int {
-    didSet { concurrency = max(1, concurrency) }
+    didSet { concurrency = Self.limited(concurrency, from: 1) }
   }
   /// The number of attempts of an edit, and the delays between them. The edit is parked after the last attempt, and
   /// after an error that another attempt cannot remove, see `RetryPolicy`. An error with the trait ``RetryAdvising``
@@ -37,9 +37,10 @@ public struct ForwardOptions: Sendable {
     didSet { leaseDuration = Self.limited(leaseDuration) }
   }
   /// The number of handler calls whose edits are claimed before a call can start, so that the next call follows the end
-  /// of a running call without a search. Later changes of these records wait behind the claimed edits.
+  /// of a running call without a search. Later changes of these records wait behind the claimed edits. At most
+  /// 1,048,576.
   public var lookahead: Int {
-    didSet { lookahead = max(0, lookahead) }
+    didSet { lookahead = Self.limited(lookahead, from: 0) }
   }
   /// The decision about an edit after the server has reported a conflict.
   public var conflictPolicy: ForwardConflictPolicy
@@ -57,15 +58,17 @@ public struct ForwardOptions: Sendable {
     conflictPolicy: ForwardConflictPolicy = .park, connectivity: any Connectivity = AlwaysOnline(),
     clock: any Clock<Duration> = ContinuousClock()
   ) {
-    self.concurrency = max(1, concurrency)
+    self.concurrency = Self.limited(concurrency, from: 1)
     self.retry = retry
     self.longestDelay = longestDelay
     self.leaseDuration = Self.limited(leaseDuration)
-    self.lookahead = max(0, lookahead)
+    self.lookahead = Self.limited(lookahead, from: 0)
     self.conflictPolicy = conflictPolicy
     self.connectivity = connectivity
     self.clock = clock
   }
+
+  private static func limited(_ count: Int, from least: Int) -> Int { min(max(least, count), 1 << 20) }
 
   private static func limited(_ leaseDuration: Duration) -> Duration {
     min(max(.seconds(1), leaseDuration), .seconds(86_400))

@@ -286,7 +286,7 @@ actor ForwardRunner {
 
   private func timer(_ delay: Duration, _ action: @escaping @Sendable (ForwardMessages) -> Void) -> Task<Void, Never> {
     Task.detached { [clock = options.clock, messages] in
-      guard (try? await clock.sleep(for: delay)) != nil else { return }
+      guard (try? await clock.sleep(for: delay.limitedForSleep)) != nil else { return }
       action(messages)
     }
   }

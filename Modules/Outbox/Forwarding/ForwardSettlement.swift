@@ -7,8 +7,9 @@ struct ForwardSettlement: Sendable {
   /// The effect on the entries of the edit.
   enum Consequence: Sendable {
     /// The entries are deleted, and the server's values are written to the record. So are the restored bases of a
-    /// discarded edit, for properties without a value of the server.
-    case remove([String: AttributeValue], restoring: [String: OutboxValue] = [:])
+    /// discarded edit, for properties without a value of the server, and its changes of members are taken back.
+    case remove(
+      [String: AttributeValue], restoring: [String: OutboxValue] = [:], takingBack: [OutboxMembers] = [])
     /// The deletion gives way: the record is inserted again with the server's values, and the entries are deleted.
     case restore([String: AttributeValue])
     /// Another attempt follows at a date. `counts` says whether the failed attempt counts for the policy; the first
@@ -80,7 +81,10 @@ struct ForwardSettlement: Sendable {
     let consequence: Consequence =
       switch resolution {
       case .acceptServer where flight.step.kind == .delete: .restore(values)
-      case .acceptServer: .remove(values, restoring: Self.bases(of: flight.step, without: values))
+      case .acceptServer where flight.step.kind == .update:
+        .remove(
+          values, restoring: Self.bases(of: flight.step, without: values), takingBack: flight.step.members)
+      case .acceptServer: .remove(values)
       case .sendAgain: .renew
       case .park: .keepConflict(values, error: Self.conflictError(flight).logText)
       }
@@ -95,11 +99,10 @@ struct ForwardSettlement: Sendable {
   }
 
   /// The bases of an update's properties that a reply does not report. The base is the last value that the server is
-  /// known to have had. Members of to-many relationships have no base.
+  /// known to have had.
   private static func bases(
     of step: OutboxStep, without reported: [String: AttributeValue]
   ) -> [String: OutboxValue] {
-    guard step.kind == .update else { return [:] }
     let unreported = step.changes.filter { $0.isKnown && reported[$0.name] == nil }
     return Dictionary(unreported.compactMap { change in change.base.map { (change.name, $0) } }) { first, _ in first }
   }

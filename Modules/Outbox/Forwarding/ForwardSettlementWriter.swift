@@ -18,11 +18,11 @@ struct ForwardSettlementWriter: Sendable {
     let flight = settlement.flight
     guard let record = entries.heads[flight.head], Int(record.attempts) == flight.content.attempt else { return false }
     switch settlement.consequence {
-    case .remove(var values, let bases):
+    case .remove(var values, let bases, let members):
       var confirmation = Confirmation(of: flight.step)
-      if !values.isEmpty || !bases.isEmpty, let id = flight.step.head.recordID {
+      if !values.isEmpty || !bases.isEmpty || !members.isEmpty, let id = flight.step.head.recordID {
         values.merge(try restorable(bases, of: flight, id, in: context)) { reported, _ in reported }
-        let former = try apply(values, of: flight, id, entries, in: context)
+        let former = try apply(values, takingBack: members, of: flight, id, entries, in: context)
         if flight.step.kind == .update { for (name, value) in former { confirmation?.add(value, name) } }
       }
       if let confirmation { confirmations.append(confirmation) }
@@ -184,10 +184,13 @@ struct ForwardSettlementWriter: Sendable {
   /// Writes the server's values to the record, except for properties with a later edit. The later entries get assigned
   /// keys, and the server's values as bases, because the server compares the next edit with its own values.
   ///
-  /// - Parameter settled: The entries of the settlements.
+  /// - Parameters:
+  ///   - members: The changes of members of a discarded edit.
+  ///   - settled: The entries of the settlements.
   /// - Returns: The former values of the changed attributes.
   private func apply(
-    _ values: [String: AttributeValue], of flight: ForwardFlight, _ id: ManagedObjectID, _ settled: SettledEntries,
+    _ values: [String: AttributeValue], takingBack members: [OutboxMembers], of flight: ForwardFlight,
+    _ id: ManagedObjectID, _ settled: SettledEntries,
     in context: ManagedObjectContext
   ) throws -> [String: OutboxValue] {
     let entries = settled.entries[id] ?? []
@@ -210,6 +213,7 @@ struct ForwardSettlementWriter: Sendable {
       return [:]
     }
     try replaceCopies(of: object, keys, in: context)
+    try context.takeBack(members, besides: later.flatMap(\.members), of: object, forwarding: outbox.entityNames)
     let edited = Set(later.flatMap { $0.changes.map(\.name) })
     return try write(values.filter { !edited.contains($0.key) }, to: object)
   }

@@ -99,7 +99,7 @@ final class ForwardingState: Sendable {
 
   /// The forwarder, after the end of a stop for which a start waits; `nil` without a forwarder.
   ///
-  /// - Throws: ``ErrorCode/deadlock`` in an action that a handler of the stopping forwarder waits for.
+  /// - Throws: ``ErrorCode/deadlock`` in an action or other handler that a handler of the stopping forwarder waits for.
   func startedRunner() async throws -> Runner? {
     while hasNextStart, let stopping = runner {
       try await stopping.messages.handlerCalls.wait { await stopping.loop.value }

@@ -84,7 +84,8 @@ extension Outbox {
 
   /// Stops sending, and returns after the end of all handler calls. Does nothing while the outbox is stopped. Also ends
   /// a start that waits for the end of an earlier stop. A call by a handler, by a task that a handler has made, or
-  /// by an action that a handler waits for, returns at once: the outbox stops after the end of the handler.
+  /// by an action or other handler that a handler waits for, returns at once: the outbox stops after the end of the
+  /// handler.
   ///
   /// - Parameter mode: The treatment of the running handler calls. `.drain` waits for their results and writes them to
   ///   the store. `.cancel` cancels their tasks; the next start sends an edit without a decision again, with the same
@@ -93,7 +94,7 @@ extension Outbox {
     guard let runner = forwarding.takeRunnerToStop() else { return }
     runner.messages.stop(mode)
     if runner.messages.handlerCalls.isCurrent { return }
-    // An action that a handler waits for does not wait for the handler.
+    // An action or other handler that a handler waits for does not wait for the handler.
     try? await runner.messages.handlerCalls.wait { await runner.loop.value }
   }
 
@@ -115,7 +116,8 @@ extension Outbox {
   /// Waits until every edit that this outbox can send is accepted or parked, including edits that wait for their next
   /// attempt. While the server is unavailable, the call sends one edit at once, unless the server has asked for a longer
   /// delay, and it lasts until an edit has used up the attempts of ``ForwardOptions/retry``: later attempts of this edit,
-  /// and the held-back edits, follow in the background. The call also waits until a failed store is readable again.
+  /// and the held-back edits, follow in the background. The call also waits until a failed store works again, however
+  /// long its disk is full. A program that cannot wait, for example at a logout, cancels the task of the call.
   ///
   /// Another process sends the edits that it has claimed. Without `waitsForOthers` the call does not wait for these
   /// edits: their entries count in the result, and ``counts(in:)`` returns their number as ``OutboxCounts/sending``.
@@ -131,8 +133,9 @@ extension Outbox {
   /// - Returns: The number of remaining entries: parked entries, entries claimed by other processes, entries that wait
   ///   for such entries, and during a pause or while the server is unavailable all unsent entries.
   /// - Throws: ``ErrorCode/illegalState`` when the outbox is not started, or stops during the call;
-  ///   ``ErrorCode/deadlock`` in a handler of the outbox, for whose end the call would wait, and in an action that such
-  ///   a handler waits for; `CancellationError` as soon as the task is cancelled, while the outbox continues to send.
+  ///   ``ErrorCode/deadlock`` in a handler of the outbox, for whose end the call would wait, and in an action, a persisted
+  ///   action or a handler of another outbox that such a handler waits for; `CancellationError` as soon as the task is
+  ///   cancelled, while the outbox continues to send.
   @discardableResult
   public func flush(waitsForOthers: Bool = false) async throws -> Int {
     if let runner = forwarding.runner, runner.messages.handlerCalls.isCurrent {

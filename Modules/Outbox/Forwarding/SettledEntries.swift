@@ -41,7 +41,7 @@ struct SettledEntries {
     let entities = context.persistentStoreCoordinator?.managedObjectModel.entitiesByName ?? [:]
     var identities: [EntityDescription: [[String: AttributeValue]]] = [:]
     for settlement in settlements {
-      guard case .remove(let values, _) = settlement.consequence, let id = settlement.recordWithNewValues else {
+      guard case .remove(let values, _, _) = settlement.consequence, let id = settlement.recordWithNewValues else {
         continue
       }
       let step = settlement.flight.step
@@ -78,7 +78,9 @@ extension OutboxStep {
 extension ForwardSettlement {
   /// The record to which values of the server are written.
   fileprivate var recordWithNewValues: ManagedObjectID? {
-    guard case .remove(let values, let bases) = consequence, !values.isEmpty || !bases.isEmpty else { return nil }
+    guard case .remove(let values, let bases, let members) = consequence,
+      !values.isEmpty || !bases.isEmpty || !members.isEmpty
+    else { return nil }
     return flight.step.head.recordID
   }
 }

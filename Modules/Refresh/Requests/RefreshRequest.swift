@@ -23,7 +23,7 @@ public struct RefreshRequest: Sendable {
 extension RefreshRequest {
   /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction.
   ///
-  /// A record of the page may have to wait for the end of a pending edit, see `MergeResult.postponed`. Then neither the
+  /// A change of the page may have to wait for the end of a pending edit, see `MergeResult.postponed`. Then neither the
   /// cursor of the page nor that of a later page of the attempt is stored: the next attempt asks for the page again.
   ///
   /// A refresh with `register(changesOf:)` merges each of its pages in the same way. It also treats pages that depend on

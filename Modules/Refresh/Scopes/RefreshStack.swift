@@ -50,11 +50,15 @@ final class RefreshStack: Sendable {
     if connectivity.isOnline, RetryPolicy.isServiceUnavailable(error) { connectivity.noteFailure() }
   }
 
-  /// The length of a lease: the time limit of an attempt, and 30 seconds for saving its end.
-  func leaseLength(_ registration: RefreshRegistration) -> Duration { registration.timeLimit + .seconds(30) }
+  /// The length of a lease: the time limit of an attempt, and 30 seconds for saving its end. Limited, because no store
+  /// can keep the end of a lease of `.seconds(Int64.max)`.
+  func leaseLength(_ registration: RefreshRegistration) -> Duration {
+    registration.timeLimit.limitedForSleep + .seconds(30)
+  }
 
-  /// The longest delay after a failure. A status whose delay ends later was saved before the clock was set back.
-  var longestDelay: Duration { max(options.backoff.maximumDelay, .seconds(1)) }
+  /// The longest delay after a failure, limited like ``leaseLength(_:)``. A status whose delay ends later was saved
+  /// before the clock was set back.
+  var longestDelay: Duration { max(options.backoff.maximumDelay.limitedForSleep, .seconds(1)) }
 
   /// Returns the delay after a number of failures, at least a second. The last error may ask for a longer delay, up to
   /// ``longestDelay``.

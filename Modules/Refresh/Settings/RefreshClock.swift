@@ -1,3 +1,4 @@
+import CoherenceCore
 public import Foundation
 
 /// The clock of refreshes. A test can implement a manual clock, so that it need not wait.
@@ -38,5 +39,5 @@ public struct SystemRefreshClock: RefreshClock {
   /// Makes the clock.
   public init() {}
   public var now: Date { Date() }
-  public func wait(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+  public func wait(for duration: Duration) async throws { try await Task.sleep(for: duration.limitedForSleep) }
 }

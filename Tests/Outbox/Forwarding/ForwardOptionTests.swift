@@ -42,6 +42,28 @@ struct ForwardOptionTests {
   }
 
   @Test(arguments: Backend.available)
+  func `an edit with the longest delay before its next attempt waits in the store`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.answer(.retry(after: .seconds(Int64.max))))
+    var options = stack.options()
+    options.longestDelay = .seconds(Int64.max)
+    try stack.insertNote("A")
+    var events = stack.outbox.events.makeAsyncIterator()
+    try stack.outbox.start(options)
+    var isDecided = false
+    while !isDecided, let event = await events.next() {
+      switch event {
+      case .willRetry, .parked, .failed: isDecided = true
+      default: break
+      }
+    }
+    await stack.outbox.stop()
+    let entry = try #require(try await stack.outbox.entries().first)
+    #expect(entry.state == .pending)
+    #expect(try #require(entry.nextAttemptDate) > stack.time.date + 86_400 * 365_000)
+  }
+
+  @Test(arguments: Backend.available)
   func `the length of a lease is an option, and the lease is renewed at a third of it`(_ backend: Backend) async throws
   {
     let stack = try NoteStack(backend)
@@ -108,5 +130,13 @@ struct ForwardOptionTests {
     later.leaseDuration = .zero
     later.lookahead = -1
     #expect(later.concurrency == 1 && later.leaseDuration == .seconds(1) && later.lookahead == 0)
+  }
+
+  @Test func `numbers above their maximum count as the maximum`() {
+    var options = ForwardOptions(concurrency: .max, lookahead: .max)
+    #expect(options.concurrency == 1_048_576 && options.lookahead == 1_048_576)
+    options.concurrency = 1_048_577
+    options.lookahead = 1_048_577
+    #expect(options.concurrency == 1_048_576 && options.lookahead == 1_048_576)
   }
 }

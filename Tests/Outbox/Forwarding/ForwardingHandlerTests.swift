@@ -93,4 +93,55 @@ struct ForwardingHandlerTests {
     #expect(try stack.ids() == ["A": "s1"])
     try await stack.connect.stop()
   }
+
+  @Test(arguments: Backend.available)
+  func `of two outboxes whose handlers flush each other, one flush is refused as a deadlock`(_ backend: Backend)
+    async throws
+  {
+    let stacks = [try NoteStack(backend), try NoteStack(backend)]
+    let gates = [ServerGate(), ServerGate()]
+    let refusals = Locked(0)
+    for (stack, other, started) in [(stacks[0], stacks[1], gates[0]), (stacks[1], stacks[0], gates[1])] {
+      try stack.outbox.forward(Note.entityName) { handlers in
+        handlers.insert { [weak outbox = other.outbox] _ in
+          await started.pass()
+          do {
+            _ = try await outbox?.flush()
+          } catch ErrorCode.deadlock {
+            refusals.withLock { $0 += 1 }
+          }
+          return .accepted(["id": "s1"])
+        }
+      }
+      try stack.insertNote("A")
+      try stack.outbox.start(stack.options())
+    }
+    for gate in gates { gate.open() }
+    for stack in stacks { #expect(try await stack.outbox.flush() == 0) }
+    for stack in stacks {
+      await stack.outbox.stop()
+      #expect(try stack.ids() == ["A": "s1"])
+    }
+    #expect(refusals.withLock { $0 } == 1)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a handler that an action waits for can stop the Connect of the action`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    try await stack.connect.start()
+    try stack.outbox.forward(Note.entityName) { handlers in
+      handlers.insert { [weak connect = stack.connect] _ in
+        try await connect?.stop(.drain)
+        return .accepted(["id": "s1"])
+      }
+    }
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options())
+    // The stop may begin before the flush of the action. The flush then fails.
+    let flush = try? stack.connect.execute(CallOutbox(outbox: stack.outbox, stops: false))
+    _ = await Task { try await flush?.value }.result
+    try await stack.connect.stop()
+    await stack.outbox.stop()
+    #expect(stack.connect.state == .stopped)
+  }
 }
