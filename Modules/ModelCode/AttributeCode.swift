@@ -186,7 +186,10 @@ struct AttributeCode {
       let bound = suffix.isEmpty ? expression(text, name, &result)?.text : count(text, name, &result)
       if let bound { rules.append(.text(".\(name)\(suffix)(\(bound))")) }
     }
-    if let pattern = attribute.pattern { rules.append(.text(".pattern(\(SwiftName.literal(pattern)))")) }
+    // The model file warns of other patterns itself.
+    if let pattern = attribute.pattern, [.string, .url].contains(attribute.kind) {
+      rules.append(.text(".pattern(\(SwiftName.literal(pattern)))"))
+    }
     return rules
   }
 

@@ -33,6 +33,22 @@ struct OptimisticRemovalTests {
     withExtendedLifetime(subscription) {}
   }
 
+  @Test func `the confirmation of a removal does not notify the observers of lists and aliases again`() {
+    let list = store.store(entities: [Item(id: 4), Item(id: 5)], named: AliasKey<[Item]>("items"))
+    _ = store.store(entity: Leaf(1), named: .chosen)
+    let (items, first) = list.changes()
+    let (entries, second) = store.find(named: AliasKey<[Item]>("items")).changes()
+    let (chosen, third) = store.find(named: .chosen).changes()
+    let item = store.optimistically { $0.remove(Item.self, id: 4) }
+    let leaf = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    item.commit()
+    store.remove(Leaf.self, id: 1)
+    #expect(items.values == [[Item(id: 5)]] && entries.values == [[Item(id: 5)]] && chosen.values == [nil])
+    leaf.rollback()
+    #expect(chosen.count == 1 && store.find(Leaf.self, id: 1) == nil)
+    withExtendedLifetime((first, second, third)) {}
+  }
+
   @Test func `a confirmed removal stays`() {
     let held = store.store(entity: root, named: .main)
     let change = store.optimistically { $0.remove(Item.self, id: 4) }
@@ -176,7 +192,8 @@ struct OptimisticRemovalTests {
     withExtendedLifetime((item, held, removal)) {}
   }
 
-  @Test func `an entity that a tentative change put into an aggregate stays tentative after it was removed`() {
+  @Test func `an entity removed from a tentatively stored aggregate does not return with a rollback of another change`()
+  {
     store.setPolicy(for: Leaf.self) { $0.lifetime = .pinned }
     store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
     let shelf = store.store(entity: RootShelf(id: 1, root: Root(id: 1, leaf: Leaf(2), items: [Item(id: 5)])))
@@ -187,9 +204,30 @@ struct OptimisticRemovalTests {
     let removal = store.optimistically { $0.remove(Leaf.self, id: 3) }
     store.remove(Item.self, id: 6)
     removal.rollback()
-    #expect(shelf.current.root?.items.map(\.id) == [6], "The change inserts the item.")
+    #expect(shelf.current.root == Root(id: 1, leaf: Leaf(3)))
     putting.rollback()
     #expect(shelf.current == before && store.find(Item.self, id: 6) == nil)
+  }
+
+  @Test(arguments: [false, true])
+  func `an entity removed from a tentatively stored aggregate does not return with another change`(
+    isTentativeFirst: Bool
+  ) {
+    let item = store.store(entity: Item(id: 4))
+    let putting = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(2), items: [Item(id: 4), Item(id: 5)])) }
+    if isTentativeFirst {
+      store.optimistically { $0.remove(Item.self, id: 4) }.commit()
+    } else {
+      store.remove(Item.self, id: 4)
+    }
+    let text = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "draft" } }
+    #expect(store.find(Root.self, id: 1)?.value == Root(id: 1, text: "draft", leaf: Leaf(2), items: [Item(id: 5)]))
+    text.rollback()
+    #expect(store.find(Root.self, id: 1)?.value.items.map(\.id) == [5] && store.find(Item.self, id: 4) == nil)
+    let held = store.find(Root.self, id: 1)
+    putting.commit()
+    #expect(held?.current.items.map(\.id) == [5] && store.find(Item.self, id: 4) == nil)
+    withExtendedLifetime(item) {}
   }
 
   // MARK: Entities stored again
@@ -232,6 +270,43 @@ struct OptimisticRemovalTests {
     change.commit()
     #expect(store.find(Root.self, id: 1)?.value == other && store.find(Leaf.self, id: 2) == nil)
     withExtendedLifetime(held) {}
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `an aggregate stored without a tentatively removed entity that it required returns to its containers`(
+    isConfirmed: Bool, isStoredWithContainer: Bool
+  ) {
+    let held = store.store(entity: RootShelf(id: 1, root: Root(id: 1, leaf: Leaf(2))))
+    let other = store.store(entity: RootShelf(id: 2, root: Root(id: 1, leaf: Leaf(2))))
+    let (received, subscription) = other.changes()
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 2) }
+    #expect(held.current.root == nil && other.current.root == nil)
+    let new = Root(id: 1, text: "new", leaf: Leaf(9))
+    if isStoredWithContainer {
+      _ = store.store(entity: RootShelf(id: 1, root: new))
+    } else {
+      _ = store.store(entity: new)
+    }
+    #expect(held.current.root == new && other.current.root == new && store.find(Root.self, id: 1)?.value == new)
+    #expect(received.values.map(\.root) == [nil, new])
+    if isConfirmed { removal.commit() } else { removal.rollback() }
+    #expect(held.current.root == new && other.current.root == new && store.find(Root.self, id: 1)?.value == new)
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `the return of an aggregate to its containers is undone with its transaction`() {
+    struct Refusal: Error {}
+    let root = Root(id: 1, leaf: Leaf(2))
+    let held = store.store(entity: RootShelf(id: 1, root: root))
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 2) }
+    try? store.transaction { store in
+      _ = store.store(entity: Root(id: 1, leaf: Leaf(9)))
+      #expect(held.current.root?.leaf == Leaf(9))
+      throw Refusal()
+    }
+    #expect(held.current.root == nil && store.find(Root.self, id: 1) == nil)
+    removal.rollback()
+    #expect(held.current.root == root)
   }
 
   // MARK: Several

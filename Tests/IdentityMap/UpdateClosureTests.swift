@@ -174,4 +174,27 @@ struct UpdateClosureTests {
     change.rollback()
     #expect(held.current == Person(1, "new", [Person(2, "server", [Person(3, "c")])]))
   }
+
+  private struct Pair: Aggregate, Equatable {
+    let id: Int
+    var roots: [Root]
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.roots)] }
+  }
+
+  @Test(arguments: [false, true])
+  func `an update with a stamp does not stamp an unchanged aggregate whose nested entity it changes elsewhere`(
+    isOfAlias: Bool
+  ) {
+    let pairs = AliasKey<[Pair]>("pairs")
+    let pair = Pair(id: 1, roots: [Root(id: 3, leaf: Leaf(2, "a")), Root(id: 4, leaf: Leaf(2, "a"))])
+    let held = store.store(entities: [pair], named: pairs, modifiedAt: 1)
+    if isOfAlias {
+      store.update(named: pairs, modifiedAt: 5) { $0[0].roots[0].leaf.text = "b" }
+    } else {
+      store.update(Pair.self, id: 1, modifiedAt: 5) { $0.roots[0].leaf.text = "b" }
+    }
+    #expect(held.current[0].roots == [Root(id: 3, leaf: Leaf(2, "b")), Root(id: 4, leaf: Leaf(2, "b"))])
+    _ = store.store(entity: Root(id: 4, text: "new", leaf: Leaf(2, "a")), modifiedAt: 3)
+    #expect(held.current[0].roots[1] == Root(id: 4, text: "new", leaf: Leaf(2, "b")))
+  }
 }

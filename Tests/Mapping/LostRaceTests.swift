@@ -92,6 +92,18 @@ struct LostRaceTests {
     #expect(try stack.products() == [.banana])
   }
 
+  @Test(arguments: Backend.available)
+  func `a deletion by another writer before the commit stays if the record equals its model`(backend: Backend) throws {
+    let stack = try MappingStack(backend, model: uniqueGroceries())
+    try stack.insert(GroceryRecord.self, [.banana])
+    let stranger = try stack.makeStranger()
+    interfere(stack) { try stranger.delete(entity: GroceryRecord.self, uid: "1") }
+    let result = try stack.manager.save(
+      entity: GroceryRecord.self, models: [.banana, .lime], shouldOverwrite: false)
+    #expect(result.unchanged == 1 && result.inserted == 1)
+    #expect(try stack.products() == [.lime])
+  }
+
   @Test func `a transaction is not repeated after a lost race`() throws {
     let stack = try MappingStack(model: uniqueGroceries())
     let stranger = try stack.makeStranger()

@@ -31,6 +31,8 @@ struct GeneratedSettingTests {
   static let variables: [(ModelFile.Attribute, String)] = [
     (.init("n", .string, minimum: "0"), "@Attribute(.minimumLength(0)) var n: String"),
     (.init("n", .uuid, maximum: "1"), "var n: UUID"),
+    (.init("n", .url, pattern: "a*"), "@Attribute(.pattern(\"a*\")) var n: URL"),
+    (.init("n", .data, pattern: "a*"), "var n: Data"),
     (.init("n", .string, customClassName: "Notes"), "var n: String"),
     (
       .init("n", .int64, userInfo: ["coherence.type": "weakReference", "coherence.entity": "Track"]), "var n: Int64"

@@ -123,6 +123,12 @@ struct FileDeclarationTests {
     #expect(file(attribute).warnings == ["The maximum of 'A.n' has no effect: its type has no order."])
   }
 
+  @Test func `a pattern of a type without texts is left out, with a warning`() throws {
+    let attribute = ModelFile.Attribute("n", .uuid, pattern: "a*")
+    #expect(try declared(attribute).validation.isEmpty)
+    #expect(file(attribute).warnings == ["The pattern of 'A.n' has no effect: its type is no text."])
+  }
+
   private func typed(_ kind: ModelFile.AttributeKind, _ settings: [String: String]) -> ModelFile.Attribute {
     var userInfo = ["note": "kept"]
     for (name, value) in settings { userInfo["coherence.\(name)"] = value }

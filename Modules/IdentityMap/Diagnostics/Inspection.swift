@@ -51,7 +51,7 @@ extension EntityStore {
     }
   }
 
-  /// The number of present entities of a type.
+  /// The number of present entities of a type. Takes time in proportion to their number, with the store locked.
   public func count<T: Identifiable & Sendable>(of type: T.Type) -> Int {
     core.exclusively {
       let table = core.table(of: type)

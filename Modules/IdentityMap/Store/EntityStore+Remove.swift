@@ -3,6 +3,10 @@ extension EntityStore {
   /// aggregates that require it are removed too, unless the ``RemovalPolicy`` of the key path differs. Observers of
   /// the identifier receive `nil`. Observers of the entity receive no call until it is stored again, except observers
   /// of ``EntityObserver/observeEvents(on:onEvent:)``.
+  ///
+  /// Takes time in proportion to the lengths of the lists with the entity and the sizes of the aggregates with it. The
+  /// removal of many entities of a long list one by one walks over the list for each. ``removeAll(_:)`` walks over
+  /// each list once, unless a ``RemovalPolicy`` may refuse a removal.
   /// - Returns: Whether the entity existed and was removed. When an aggregate refuses the removal, the logger receives
   ///   the reason; see ``removeOrThrow(_:id:)``.
   @discardableResult

@@ -27,7 +27,8 @@ extension EntityStore {
     }
   }
 
-  /// Makes all entities of a type stale until they are written again.
+  /// Makes all entities of a type stale until they are written again. Takes time in proportion to their number, with the
+  /// store locked.
   public func invalidateAll<T: Identifiable & Sendable>(_ type: T.Type) {
     core.exclusively {
       core.table(of: type).index.forEach { node in

@@ -142,7 +142,8 @@ public final class OptimisticChange: Sendable {
     }
 
     /// Removes an entity everywhere, as ``EntityStore/remove(_:id:)`` does. A rollback restores it in the aggregates
-    /// and lists that contained it, with the values stored since.
+    /// and lists that contained it, with the values stored since. An aggregate that requires the entity is removed with
+    /// it, and returns earlier if a confirmed value of the aggregate does not require the entity.
     ///
     /// A removal that an aggregate refuses is not made, and the logger receives a ``RemovalRefusal``. An aggregate
     /// that later contains the entity no longer refuses: it keeps the last value.

@@ -13,10 +13,12 @@ extension PersistenceManager {
   /// the fetched model.
   ///
   /// Another writer may save the same uids at the same time. A save loses such a race when the other writer inserted a
-  /// uid, deleted a record, or changed a record under the policy ``MergePolicy/error``. The save is then planned again
-  /// from the newer records, as if it had begun after the other save, and `fromModel` is called again. During the last
-  /// attempt the store keeps other writers out. In a context with other changes, and in a transaction of the caller,
-  /// the error is thrown instead. Other merge policies resolve conflicts over records.
+  /// uid that the save inserts, or deleted or, under the policy ``MergePolicy/error``, changed a record that the save
+  /// writes. The save is then planned again from the newer records, as if it had begun after the other save, and
+  /// `fromModel` is called again. During the last attempt the store keeps other writers out. A record that equals its
+  /// model is not written, so another writer's concurrent deletion or change of it stays. In a context with other
+  /// changes, and in a transaction of the caller, the error is thrown instead. Other merge policies resolve conflicts
+  /// over records.
   ///
   /// May be called on any thread. The cost is one object for each stored record of the models, or of the entity when
   /// `shouldOverwrite` is set.

@@ -210,7 +210,13 @@ extension DeclarationBuilder {
         warnings.append("The \(name) of '\(path)' has no effect: its type has no order.")
       }
     }
-    if let pattern = source.pattern { rules.append(.pattern(pattern)) }
+    if let pattern = source.pattern {
+      if type.storage == .string {
+        rules.append(.pattern(pattern))
+      } else {
+        warnings.append("The pattern of '\(path)' has no effect: its type is no text.")
+      }
+    }
     return rules
   }
 

@@ -64,7 +64,10 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
   }
 
   /// Removes the content, the edits and the stamp. The log receives the loss of content that was visible.
-  func clear() {
+  func clear() { clear(isVisible: true) }
+
+  /// - Parameter isVisible: Whether the content was visible, so that the observers are notified.
+  private func clear(isVisible: Bool) {
     guard content != nil || overlay != nil else { return }
     core.record(self)
     let former = (content, setOverlay(nil))
@@ -74,7 +77,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     content = nil
     setChildren([])
     releaseInternally()
-    didChange()
+    if isVisible { didChange() }
     core.reportUnregistered(key)
   }
 
@@ -86,8 +89,9 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     }
     // The stored content, not the visible one: it still contains tentatively removed entities.
     guard let relations, var reduced = content else { return false }
+    // A tentatively removed entity is not visible in the alias, so its removal changes nothing for observers.
     guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
-      clear()
+      clear(isVisible: !child.isAbsent)
       return false
     }
     core.record(self)
@@ -95,7 +99,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     defer { withExtendedLifetime(former) {} }
     content = reduced
     setChildren(relations.children.map(\.child).filter { $0 !== child })
-    didChange()
+    if !child.isAbsent { didChange() }
     return false
   }
 

@@ -82,6 +82,7 @@ struct ChildCollector {
         let isInputValue =
           core.optimistic.openChanges.isEmpty && !node.flags.contains(.dirty) && core.edits?.given == nil
           && core.edits?.formerValue(of: node) == nil
+          && !(table.traits.isAggregate && core.edits?.hasChanges == true)
         return versions.append(isInputValue ? node.version : node.version &- 1)
       }
       noteEdit(entity, in: table)
@@ -129,7 +130,8 @@ struct ChildCollector {
     guard !node.flags.contains(.beingStored), !node.isTentative else { return nil }
     if let given = core.edits?.given, given.contains(node) { return given.contains(entity, of: node) ? node : nil }
     let given = core.edits?.formerValue(of: node) ?? table.givenValue(of: node)
-    return areIdentical(given, entity, core.edits?.differences) ? node : nil
+    if areIdentical(given, entity, core.edits?.differences) { return node }
+    return table.traits.isAggregate && core.edits?.hasReceived(entity, of: node) == true ? node : nil
   }
 
   /// Records a change that a closure made. If the closure changed two occurrences of one entity in different ways, the

@@ -70,6 +70,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     let table = core.table(of: T.self)
     var reduced = value
     guard table.remove(child, from: &reduced) else { return !table.fallBackToConfirmed(self, without: child) }
+    if let overlay { core.releaseLater(setOverlay(table.overlay(overlay, without: child))) }
     // Looked up in the reduced value, because the order of a dictionary may have changed.
     let remaining = table.contents(of: reduced)
     if remaining.contains(where: { $0 === child }) {

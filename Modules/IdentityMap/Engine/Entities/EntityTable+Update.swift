@@ -25,7 +25,9 @@ extension EntityTable {
     if node.isTentative {
       updateTentative(node, from: given, to: value, stamp: stamp)
     } else {
-      let edits = UpdateEdits(given: given.flatMap { entities(in: $0, of: node, since: version) })
+      let edits = UpdateEdits(
+        given: given.flatMap { entities(in: $0, of: node, since: version) },
+        received: given.map { given in { GivenEntities(in: given, of: node, self) } })
       core.withEdits(edits) { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
     }
     return true

@@ -24,7 +24,8 @@ final class ListNode<T: Identifiable & Sendable>: SelfRetainingNode<[T]> {
     guard let relations else { return false }
     core.record(self)
     setChildren(relations.children.map(\.child).filter { $0 !== child })
-    didChange()
+    // A tentatively removed entity is not visible in the list.
+    if !child.isAbsent { didChange() }
     return false
   }
 

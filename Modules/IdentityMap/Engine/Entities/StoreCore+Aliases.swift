@@ -56,7 +56,7 @@ extension StoreCore {
       guard let reduced = shape.withoutRemoved(content, given: given, self) else { return false }
       content = reduced
     }
-    let edits = UpdateEdits(given: given)
+    let edits = UpdateEdits(given: given) { GivenEntities(in: original, shape, self) }
     // The closure may have stored the alias with a later stamp.
     let isSet = withEdits(edits) { setAlias(key, to: content, shape: shape, stamp: stamp, mode: .updating) }
     return isSet && !isRejected(content, edits)

@@ -11,9 +11,23 @@ final class UpdateEdits {
   private var formerValues: [ObjectIdentifier: Any] = [:]
   /// The entities whose stored stamps have rejected the changes of the closure.
   private var rejecting: Set<ObjectIdentifier> = []
+  private let makeReceived: (() -> GivenEntities)?
+  /// The entities that the closure received.
+  private lazy var received = makeReceived?()
 
-  init(given: GivenEntities? = nil) {
+  /// - Parameter received: Makes the entities that the closure received, for the first comparison that needs them.
+  init(given: GivenEntities? = nil, received: (() -> GivenEntities)? = nil) {
     self.given = given
+    makeReceived = received
+  }
+
+  /// Whether the closure has changed an entity.
+  var hasChanges: Bool { !formerValues.isEmpty }
+
+  /// Whether the closure received an aggregate with this value. Once the changes of its nested entities are stored, the
+  /// store has another value of an aggregate that the closure left unchanged.
+  func hasReceived<T>(_ aggregate: T, of node: EntityNode<T>) -> Bool {
+    hasChanges && received?.contains(aggregate, of: node) ?? false
   }
 
   /// The value that the closure received of an entity, if an occurrence has been changed.

@@ -95,6 +95,8 @@ extension TentativeChange {
     add(
       Participant(
         handle: .of(alias), revert: { [unowned self] in alias.revert(self) },
-        confirm: { [unowned self] in alias.confirm(self) }, discard: { alias.discard($0) }, alias: alias))
+        confirm: { [unowned self] in alias.confirm(self) }, discard: { alias.discard($0) },
+        // An alias retains and hides its absent entities, so that no patch excludes them.
+        include: { _ in }, alias: alias))
   }
 }

@@ -47,13 +47,28 @@ extension EntityNode: TentativelyRemovable {
         contents = overlay.contents
       }
     }
-    let reduced = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
+    let extended = EntityOverlay(base: base, patches: patches, contents: contents, last: overlay.last)
+    // The exclusion has kept the entity out of the values that the changes store.
+    let reduced = isExcluded ? table.overlay(extended, without: other) : extended
     if isAbsent, isExcluded, table.exists(by: reduced) {
       // The entity was only removed because its value required the other entity.
       return table.setOverlay(reduced, of: self)
     }
     // The visible value has lost the other entity already, so it stays as it is, even where changes add that entity.
     let former = setOverlay(patches.isEmpty ? nil : reduced)
+    withExtendedLifetime(former) {}
+  }
+
+  /// Ends the exclusion of another entity from the value, because that entity is present again.
+  func include(_ other: Node) {
+    guard let overlay, overlay.patches.contains(where: { $0.excludes(other) }) else { return }
+    core.record(self)
+    let patches = overlay.patches.compactMap { $0.including(other) }
+    let extended = EntityOverlay(
+      base: overlay.base, patches: patches, contents: overlay.contents, last: overlay.last)
+    // The store of an aggregate makes its value visible after the nested entities were stored.
+    guard flags.contains(.beingStored) else { return core.table(of: T.self).setOverlay(extended, of: self) }
+    let former = setOverlay(patches.isEmpty ? nil : extended)
     withExtendedLifetime(former) {}
   }
 }

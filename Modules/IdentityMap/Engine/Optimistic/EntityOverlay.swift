@@ -51,6 +51,13 @@ final class EntityOverlay<T> {
       return others.isEmpty ? nil : Patch(change: change, effect: .without(others))
     }
 
+    /// The patch without excluded entities that are present; `nil` when nothing is left of the patch.
+    var excludingAbsentEntities: Patch? {
+      guard excluded.contains(where: { !$0.isAbsent }) else { return self }
+      let absent = excluded.filter(\.isAbsent)
+      return absent.isEmpty ? nil : Patch(change: change, effect: .without(absent))
+    }
+
     /// Both patches as one, if they are removals from the value by one change.
     fileprivate func joined(with next: Patch) -> Patch? {
       guard change === next.change, !excluded.isEmpty, !next.excluded.isEmpty else { return nil }

@@ -74,10 +74,30 @@ extension EntityTable {
     if traits.isAggregate {
       setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
     }
-    setOverlay(EntityOverlay(base: entity, patches: patches, contents: node.contents), of: node, replacing: visible)
+    let wasRemoved = node.flags.contains(.tentativelyRemoved)
+    // The store of the nested entities can have made excluded entities present again.
+    let overlay = EntityOverlay(
+      base: entity, patches: patches.compactMap(\.excludingAbsentEntities), contents: node.contents)
+    setOverlay(overlay, of: node, replacing: visible)
+    if wasRemoved, !node.isAbsent { core.includeInChanges(node) }
     noteWrite(of: node)
     if core.isLogging { core.reportStored(T.self, node.value.id) }
     return StoreResult(node: node, kind: .changed)
+  }
+
+  /// The tentative changes without a finally removed entity in the values that they store, so that no later application
+  /// of the changes stores the entity again. A value that requires the entity stays.
+  func overlay(_ overlay: EntityOverlay<T>, without other: Node) -> EntityOverlay<T> {
+    let patches = overlay.patches.map { (patch: EntityOverlay<T>.Patch) -> EntityOverlay<T>.Patch in
+      switch patch.effect {
+      case .value(var value):
+        return remove(other, from: &value) ? .init(change: patch.change, effect: .value(value)) : patch
+      case .nested(var value):
+        return remove(other, from: &value) ? .init(change: patch.change, effect: .nested(value)) : patch
+      case .change, .removal, .without: return patch
+      }
+    }
+    return EntityOverlay(base: overlay.base, patches: patches, contents: overlay.contents, last: overlay.last)
   }
 
   /// The value without the tentative changes; `nil` when the entity exists by them alone.

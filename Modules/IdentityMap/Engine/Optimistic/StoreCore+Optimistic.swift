@@ -11,6 +11,12 @@ extension StoreCore {
     for change in optimistic.openChanges { change.discard(entity) }
   }
 
+  /// Ends the exclusions of an entity from its aggregates, because its new value does not require the entities whose
+  /// removal has removed it.
+  func includeInChanges(_ entity: Node) {
+    for change in optimistic.openChanges where !change.isEnding { change.include(entity) }
+  }
+
   /// Runs a closure with all tentative changes reverted temporarily.
   func withConfirmedValues<R: Sendable>(_ body: () -> R) -> R {
     if optimistic.openChanges.isEmpty { return body() }

@@ -8,6 +8,7 @@ final class TentativeChange: @unchecked Sendable {
     let revert: () -> Void
     let confirm: () -> Void
     let discard: (Node) -> Void
+    let include: (Node) -> Void
     /// The node, if it is an alias.
     var alias: (any EditableAlias)?
   }
@@ -41,7 +42,8 @@ final class TentativeChange: @unchecked Sendable {
     add(
       Participant(
         handle: .of(node), revert: { [unowned self] in table.revert(self, of: node) },
-        confirm: { [unowned self] in table.confirm(self, of: node) }, discard: { node.discard($0) }))
+        confirm: { [unowned self] in table.confirm(self, of: node) }, discard: { node.discard($0) },
+        include: { node.include($0) }))
   }
 
   /// Adds a participant, unless the change has its node already.
@@ -66,6 +68,11 @@ final class TentativeChange: @unchecked Sendable {
   /// Removes an entity from the effects of the change.
   func discard(_ entity: Node) {
     for participant in participants where participant.handle.node !== entity { participant.discard(entity) }
+  }
+
+  /// Ends the exclusions of an entity from its aggregates.
+  func include(_ entity: Node) {
+    for participant in participants where participant.handle.node !== entity { participant.include(entity) }
   }
 
   // MARK: The end
