@@ -31,9 +31,9 @@ package struct SQLSchema: Sendable {
   /// - Parameters:
   ///   - stored: The schema of the store, whose names stay.
   ///   - keepsRules: Whether indexes and constraints of the stored schema stay as they are, because the model is older.
-  ///   - former: The schema of the store before a change drops parts. New parts get other names: the statements of a
-  ///     program that has the store open with an earlier model then fail, and neither read nor write values of another
-  ///     form.
+  ///   - former: The schema of the store before a change drops parts. New parts get other names. Another program may
+  ///     have the store open with an earlier model: its statements then fail, and no value of another form is read or
+  ///     written.
   package init(
     environment: StoreEnvironment, dialect: any SQLDialect, stored: StoredSchema? = nil, keepsRules: Bool = false,
     former: StoredSchema? = nil

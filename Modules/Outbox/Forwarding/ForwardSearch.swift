@@ -113,9 +113,9 @@ struct ForwardSearch: Sendable {
     }
   }
 
-  /// The request of the probe: the first request of an edit that is not exhausted, so that an edit that the server can
-  /// never take does not hold the others back. If all edits are exhausted, the edit that has waited longest is sent, so
-  /// that they take turns.
+  /// The request of the probe: the first request of an edit with attempts left. An edit that the server can never take
+  /// holds the other edits back otherwise. If no edit has attempts left, the probe is of the edit that has waited longest,
+  /// so that the edits take turns.
   private func probe(of steps: [OutboxStep]) -> [OutboxStep] {
     let longestWaiting = steps.min {
       ($0.head.nextAttemptDate ?? .distantPast) < ($1.head.nextAttemptDate ?? .distantPast)

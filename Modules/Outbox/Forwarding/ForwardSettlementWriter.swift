@@ -147,8 +147,8 @@ struct ForwardSettlementWriter: Sendable {
     return try write(values.filter { names.contains($0.key) }, to: object)
   }
 
-  /// The bases of a discarded edit to which the record can return. A target that was deleted or has got another partner
-  /// since is left out, and so is a key that the server has replaced since.
+  /// The bases of a discarded edit to which the record can return. The result leaves out deleted targets, targets with
+  /// another partner by now, and keys that the server has replaced.
   private func restorable(
     _ bases: [String: OutboxValue], of flight: ForwardFlight, _ id: ManagedObjectID, in context: ManagedObjectContext
   ) throws -> [String: AttributeValue] {

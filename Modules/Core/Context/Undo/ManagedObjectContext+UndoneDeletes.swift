@@ -102,8 +102,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Clears the references of an object that is inserted again to records that other writers have deleted. The delete
-  /// rules would have cleared them.
+  /// Clears an inserted object's references to records that other writers have deleted. The delete rules of these records
+  /// would have cleared the references of a present object.
   private final func clearMissingTargets(of deleted: DeletedObject) {
     guard let record = deleted.object.pending else { return }
     for slot in record.entity.constrainedSlots {

@@ -23,7 +23,7 @@ struct UnsavedStates {
   /// Whether no row is replaced.
   var isEmpty: Bool { states.isEmpty && context == nil }
 
-  /// Whether the row of a record is replaced, because the record has unsaved changes.
+  /// Whether the row of a record is replaced, because the record has unsaved changes or depends on those of others.
   func replaces(_ id: ManagedObjectID) -> Bool {
     if isEmpty { return false }
     return states[id] != nil || context?.hasUnsavedRecord(id) == true
