@@ -91,6 +91,61 @@ import Testing
     #expect(activities.takeAll().dropFirst() == [.save(inserted: 0, updated: 0, deleted: 0), .block])
   }
 
+  // MARK: Saves beside unused contexts
+
+  /// Saves a new name of a thing, and waits until a follower has processed its inbox.
+  private func save(_ name: String, of thing: ManagedObject, before follower: ManagedObjectContext) throws {
+    try context.performAndWait {
+      try thing.setValue(name, for: "name")
+      try context.save()
+    }
+    // Behind the earlier entries of the queue, and without a block of the context.
+    follower.storage.confinement.owning {}
+  }
+
+  private func names(in follower: ManagedObjectContext) throws -> Set<AttributeValue> {
+    try follower.performAndWait {
+      let things = try follower.fetch(FetchRequest<ManagedObject>(entityName: "Thing"))
+      return Set(try things.map { try $0.value(for: "name") })
+    }
+  }
+
+  @Test func `saves of known records do not wake a context without objects, whose next block sees them`() throws {
+    let follower = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    follower.follow(context)
+    let activities = Activities()
+    follower.activityObserver = activities
+    let thing = try context.performAndWait { try insert("A") }
+    try save("B", of: thing, before: follower)
+    #expect(activities.takeAll() == [.block], "The follower posts a notification of the inserted record.")
+    for name in ["C", "D", "E"] { try save(name, of: thing, before: follower) }
+    #expect(activities.takeAll().isEmpty)
+    let names = try self.names(in: follower)
+    #expect(names == [.string("E")])
+    _ = activities.takeAll()
+    try save("F", of: thing, before: follower)
+    try save("G", of: thing, before: follower)
+    #expect(activities.takeAll() == [.block], "The first save after a block finds that the context has no objects.")
+    let second = try context.performAndWait { try insert("second") }
+    try save("H", of: second, before: follower)
+    #expect(activities.takeAll() == [.block])
+    let laterNames = try self.names(in: follower)
+    #expect(laterNames == [.string("G"), .string("H")])
+  }
+
+  @Test func `a context without objects follows the records of its next block`() throws {
+    let follower = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    follower.follow(context)
+    let thing = try context.performAndWait { try insert("A") }
+    for name in ["B", "C"] { try save(name, of: thing, before: follower) }
+    let copy = try #require(
+      try follower.performAndWait { try follower.fetch(FetchRequest<ManagedObject>(entityName: "Thing")).first })
+    try save("D", of: thing, before: follower)
+    try save("E", of: thing, before: follower)
+    let name = try follower.performAndWait { try copy.value(for: "name") }
+    #expect(name == .string("E"))
+  }
+
   // MARK: Changes in a block
 
   @Test func `a block changes records only if it changes them itself, and earlier changes are still posted`() throws {

@@ -30,6 +30,34 @@ import Testing
     #expect(try result(.divide, number(6, -90), number(2)) == number(3, -90))
   }
 
+  private func decimal(_ text: String) throws -> AttributeValue { .decimal(try #require(Decimal(string: text))) }
+
+  @Test func `a result of more than 38 digits is the exact result, rounded half away from zero`() throws {
+    let calculations: [(String, ArithmeticOperator, String, String)] = [
+      ("82650252245564210856014196155759592766", .add, "9.9", "82650252245564210856014196155759592776"),
+      (
+        "-1000000000000000000000000000000000000", .add, "812555091072846.17957",
+        "-999999999999999999999187444908927153.82"
+      ),
+      ("10000000000000000", .subtract, "0.00000000445240760973157", "9999999999999999.9999999955475923902684"),
+      ("5", .subtract, "5", "0"), ("0.1", .subtract, "-0.2", "0.3"),
+      (
+        "98216916452451108884", .multiply, "-897410303879200213615072218013",
+        "-88140872839672168641885147803705607284000000000000"
+      ),
+      ("1985.2", .multiply, "0.5", "992.6"), ("2", .divide, "3", "0.66666666666666666666666666666666666667"),
+      (
+        "-50000000000000000000", .divide, "-55559303712194108028.813943056842818319",
+        "0.89993928395877364373868579202681653365"
+      ),
+      ("9.99", .divide, "-3", "-3.33"),
+    ]
+    for (left, operation, right, expected) in calculations {
+      #expect(
+        try result(operation, decimal(left), decimal(right)) == decimal(expected), "\(left) \(operation) \(right)")
+    }
+  }
+
   @Test func `a calculation without a decimal result is missing`() throws {
     #expect(try result(.divide, number(1), number(0)) == .null)
     #expect(try result(.multiply, number(1, 100), number(1, 100)) == .null)

@@ -187,4 +187,24 @@ import Testing
     if case .nothing = inbox.removeAll() { Issue.record("The inbox has lost its content.") }
     if case .nothing = inbox.removeAll() {} else { Issue.record("The content was removed twice.") }
   }
+
+  @Test func `the inbox of an empty context drops changes of known records, unless other changes wait`() {
+    let inbox = Inbox()
+    inbox.noteEmptyContext()
+    #expect(!inbox.post(refresh(0..<1)))
+    #expect(inbox.isEmpty && inbox.size == 0)
+    var renamed = ChangeSet()
+    renamed.permanentIDs = [id(-1): id(1)]
+    #expect(inbox.post(renamed))
+    #expect(!inbox.post(refresh(1..<2)))
+    #expect(inbox.size == 2)
+    inbox.noteUse()
+    // Changes wait, for which the context makes objects.
+    inbox.noteEmptyContext()
+    _ = inbox.removeAll()
+    #expect(inbox.post(refresh(0..<1)))
+    _ = inbox.removeAll()
+    inbox.noteEmptyContext()
+    #expect(inbox.post(Inbox.Overflow()))
+  }
 }

@@ -58,6 +58,7 @@ import Testing
 
   @Test(arguments: [
     ("a == 'x\\d'", "character 8"), ("a == '\\u00g1'", "uXXXX"), ("a == '\\uD800'", "uXXXX"), ("a == '\\u12'", "uXXXX"),
+    ("a == '\\u+123'", "uXXXX"),
     ("a ==[c 1", "[c], [d] and [cd]"), ("# == 1", "a name is expected after '#'"),
     ("a.@ > 1", "a name is expected after '@'"), ("a ~ 1", "'~' is not expected here"),
     ("CAST('x') == 1", "',' is expected"), ("CAST 'x' == 1", "'(' is expected"),

@@ -19,6 +19,27 @@ import Testing
       }
     }
   }
+
+  @Test(arguments: [
+    "title IN tracks.title", "title IN[c] artist.albums.title", "ANY tracks.album.year == year",
+    "ANY artist.albums.tracks.title == title", "NONE artist.albums.tracks.length > year",
+    "ANY tracks.album.artist.name IN artist.albums.title", "SELF IN artist.albums",
+    "ALL artist.albums.tracks.title != title", "ALL tracks.album.year BETWEEN {year, 2000}",
+  ])
+  func `the description of a condition on members with values of the record means the same condition`(
+    format: String
+  ) throws {
+    let library = try QueryLibrary()
+    let album = try library.makeAlbum()
+    let predicate = try FetchPredicate(format: format)
+    let described = try FetchPredicate(format: predicate.description)
+    #expect(try library.holds(described, for: album) == library.holds(predicate, for: album), "\(predicate)")
+    // The text of `ALL` is about the members that violate the condition.
+    if !format.hasPrefix("ALL") {
+      let entity = try library.entity("Album")
+      #expect(try described.checked(for: entity) == predicate.checked(for: entity), "\(predicate)")
+    }
+  }
 }
 
 /// Random predicates that the format text can express. The same seed makes the same predicates.

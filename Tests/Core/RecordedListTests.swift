@@ -93,7 +93,7 @@ import Testing
     group.append(.value(second, slot: model.plays, before: .int(2)))
     group.append(.value(first, slot: model.plays, before: .int(3)))
     let values = group.steps.compactMap { step -> AttributeValue? in
-      if case .value(_, _, let before) = step { before } else { nil }
+      if case .value(_, _, let before, _) = step { before } else { nil }
     }
     #expect(values == [.string("A"), .int(1), .int(2), .int(3)])
   }

@@ -35,4 +35,11 @@ import Testing
     task.cancel()
     await task.value
   }
+
+  @Test func `the sleep of a clock is limited to a time within the range of the clock, and a shorter one is unchanged`()
+  {
+    #expect(Duration.seconds(Int64.max).limitedForSleep == .seconds(1 << 40))
+    #expect(Duration.seconds(1 << 40).limitedForSleep == .seconds(1 << 40))
+    #expect(Duration.milliseconds(1_500).limitedForSleep == .milliseconds(1_500))
+  }
 }

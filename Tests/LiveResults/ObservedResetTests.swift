@@ -114,6 +114,33 @@ struct ObservedResetTests {
     withExtendedLifetime(container) {}
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `a refresh and a reset of a child notify the readers of values that its parent has rolled back`(
+    backend: Backend, isReset: Bool
+  ) throws {
+    let container = try makeContainer(backend)
+    let view = container.viewContext
+    let child = ManagedObjectContext(parent: view)
+    try view.performAndWait { try view.fetch(Track.sorted).first?.title = "0" }
+    let track = try child.performAndWait {
+      try child.observed(try #require(try child.fetch(Track.sorted).first))
+    }
+    let title = Reader()
+    child.performAndWait {
+      title.follow { _ = track.title }
+      #expect(track.title == "0")
+    }
+    view.performAndWait { view.rollback() }
+    // The loaded object keeps its values until it is read again.
+    child.performAndWait {}
+    child.performAndWait {
+      if isReset { child.reset() } else { child.refreshAll() }
+    }
+    #expect(title.notifications == 1)
+    child.performAndWait { #expect(track.title == "a") }
+    withExtendedLifetime(container) {}
+  }
+
   @Test(arguments: Backend.available)
   func `the save of a new record notifies the readers of a derived value in a child of a child`(
     backend: Backend

@@ -89,6 +89,45 @@ struct OvertakenEditTests {
     #expect(user.userName == "mine again" && stack.view.hasChanges)
   }
 
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `a policy without a rule for the record merges with an unseen save of another property`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    stack.view.mergePolicy = .byProperty([], otherwise: .error)
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    let stranger = try stack.makeStranger()
+    try Stack.change(id, in: stranger) { $0.lastName = "theirs" }
+    try stack.view.save()
+    #expect(user.userName == "mine" && user.lastName == "theirs" && !stack.view.hasChanges)
+
+    user.userName = "mine again"
+    try Stack.change(id, in: stranger) { $0.userName = "theirs again" }
+    #expect(refusal(of: stack.view)?.code == .versionConflict)
+  }
+
+  @Test(arguments: StrategyKind.following, Backend.available)
+  func `a delete of an edited record that a background save has deleted is no conflict`(
+    strategy: StrategyKind, backend: Backend
+  ) throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    let background = stack.container.newBackgroundContext()
+    try background.performAndWait {
+      background.delete(try background.user(id))
+      try background.save()
+    }
+    stack.view.performAndWait {}
+    stack.view.delete(user)
+    try stack.view.save()
+    #expect(try stack.storedName(of: id) == nil)
+    #expect(!stack.view.hasChanges)
+  }
+
   @Test(arguments: Backend.available)
   func `an independent view has a conflict with a save of another property`(backend: Backend) throws {
     let stack = try Stack(.directIndependent, on: backend)

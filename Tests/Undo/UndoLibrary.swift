@@ -30,7 +30,7 @@ enum UndoLibrary {
             Attribute("title", .string)
             Relationship("artist", toOne: "Artist", inverse: "portrait")
           },
-          Entity("Album") {
+          Entity("Album", class: SavingAlbum.self) {
             Attribute("key", .int64)
             Attribute("title", .string)
             Relationship("artist", toOne: "Artist", inverse: "albums")
@@ -115,6 +115,13 @@ enum UndoLibrary {
 final class ShoutingTag: ManagedObject {
   override func willSave() {
     if (try? value(for: "title", as: String.self)) == "shout" { try? setValue("shout!", for: "title") }
+  }
+}
+
+/// An album whose validation tries to save the context when the title asks for it.
+final class SavingAlbum: ManagedObject {
+  override func validateForUpdate() throws {
+    if (try? value(for: "title", as: String.self)) == "save" { try? managedObjectContext?.save() }
   }
 }
 

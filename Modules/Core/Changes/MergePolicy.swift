@@ -122,7 +122,8 @@ public struct MergePolicy: Sendable {
   ///
   /// In a context that follows no other context and has no parent, each record that another writer changed since the
   /// read is a conflict. In a context that follows other contexts, and in a child context, the properties are compared:
-  /// changes of different properties merge.
+  /// changes of different properties merge. For a context that follows other contexts and saves into the stores, a record
+  /// that both writers have deleted is no conflict.
   public static let error = MergePolicy(kind: .error)
   /// Property by property, the store's changes win and the saver's other changes are kept. A record deleted in the
   /// store stays deleted. The saver's delete of a record that the store changed is discarded.

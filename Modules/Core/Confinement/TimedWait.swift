@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// The wait of one task for a time. The cancellation of the task ends the wait, and releases its memory.
@@ -7,11 +6,11 @@ import Synchronization
 /// time for each would keep the memory of all of them for that time.
 package final class TimedWait: Sendable {
   private struct State {
-    var timer: (any DispatchSourceTimer)?
     var continuation: CheckedContinuation<Void, Never>?
     var hasEnded = false
   }
 
+  private let timer = ReleasableTimer()
   private let state = Mutex(State())
 
   init() {}
@@ -30,11 +29,9 @@ package final class TimedWait: Sendable {
   private func begin(_ time: Duration, _ continuation: CheckedContinuation<Void, Never>) {
     let hasEnded = state.withLock { state in
       guard !state.hasEnded else { return true }
-      let timer = DispatchSource.makeTimerSource()
-      timer.setEventHandler { [weak self] in self?.end() }
-      timer.schedule(deadline: .now() + time / .seconds(1))
-      timer.activate()
-      (state.timer, state.continuation) = (timer, continuation)
+      state.continuation = continuation
+      // The timer starts under the lock, so that a cancellation meets it started.
+      timer.start(after: time) { [weak self] in self?.end() }
       return false
     }
     if hasEnded { continuation.resume() }
@@ -43,8 +40,7 @@ package final class TimedWait: Sendable {
   private func end() {
     let continuation = state.withLock { state in
       state.hasEnded = true
-      state.timer?.cancel()
-      state.timer = nil
+      timer.cancel()
       return state.continuation.take()
     }
     continuation?.resume()

@@ -167,8 +167,27 @@ extension ManagedObjectContext {
   final func unlink(
     _ target: ManagedObject, from owner: ManagedObjectID, _ relationship: RelationshipDescription
   ) throws {
-    guard let inverse = relationship.inverse, !target.flags.contains(.detached) else { return }
+    guard let inverse = relationship.inverse, !target.flags.contains(.detached),
+      !hasLeft(owner, target, relationship, inverse)
+    else { return }
     try target.removeRelated(owner, of: inverse)
+  }
+
+  /// Whether a deleted object has left the list of a target of an unsaved reference or link already: a redo reverts the
+  /// list before it deletes the object. The list below the changes never had the object, so that a removal would be an
+  /// edit without an effect.
+  private final func hasLeft(
+    _ owner: ManagedObjectID, _ target: ManagedObject, _ relationship: RelationshipDescription,
+    _ inverse: RelationshipDescription
+  ) -> Bool {
+    guard inverse.isToMany, let record = storage.record(for: owner) else { return false }
+    let isUnsaved =
+      if let slot = relationship.slot {
+        record.changed.contains(slot)
+      } else {
+        record.members[relationship]?.contains(target.recordID) == true
+      }
+    return isUnsaved && target.pending?.members[inverse]?.contains(owner) != true
   }
 
   /// Detaches a deleted object from the context.

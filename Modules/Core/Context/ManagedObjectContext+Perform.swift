@@ -7,9 +7,9 @@ extension ManagedObjectContext {
   /// Runs a block in the context, on the calling thread, and waits for it.
   ///
   /// The outermost call is a unit of work. Its reads see one state of each store, as long as the store has spare
-  /// connections (see ``withSnapshot(_:)``). The context reads each record that relationships lead to once and keeps it
-  /// until the block ends, at most some 30,000 records beside those of the last read. Beyond that, rows may stay in the
-  /// coordinator's row cache, see ``RowCachePolicy``.
+  /// connections (see ``withSnapshot(_:)``) and no parent of the context saves. The context reads each record that
+  /// relationships lead to once and keeps it until the block ends, at most some 30,000 records beside those of the last
+  /// read. Beyond that, rows may stay in the coordinator's row cache, see ``RowCachePolicy``.
   ///
   /// Calls nest. On the main actor, a call for a main-queue context is a part of the turn: the turn is the unit of
   /// work. Off the main actor, a main-queue context runs the block on the main queue. The call waits for a busy main
@@ -131,6 +131,7 @@ extension ManagedObjectContext {
 
   @inline(__always) private final func beginBlock() {
     if storage.confinement.isMain { return continueMainTurn() }
+    inbox.noteUse()
     processInbox()
     if let turnObserver { turnObserver.turnBegan(in: self) }
   }

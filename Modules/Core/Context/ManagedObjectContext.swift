@@ -34,7 +34,8 @@ open class ManagedObjectContext: @unchecked Sendable {
   public final let concurrencyType: ConcurrencyType
   final let storage: ContextStorage
   final let inbox = Inbox()
-  final let settings = Mutex(Settings())
+  /// Behind a ``Lock``, because each operation of a child context reads the settings of its parents, on many threads.
+  final let settings = Locked(Settings())
   final let events = ContextEvents()
   /// The readers of the running outermost `perform`.
   final var lease = ReadLease()
@@ -94,8 +95,9 @@ open class ManagedObjectContext: @unchecked Sendable {
   }
 
   /// Makes a context that reads from another context, unsaved changes included, and saves into it. Retains the parent.
-  /// A save reaches the stores with the parent's own save, unless ``savesPastParent`` is set. May be called on any
-  /// thread.
+  /// A save reaches the stores with the parent's own save, unless ``savesPastParent`` is set. Fetches show the parent's
+  /// unsaved changes of their time; loaded objects keep the values of their read until the parent saves or the child
+  /// refreshes them, also after a rollback of the parent. See <doc:ContextsAndConcurrency>. May be called on any thread.
   public convenience init(concurrencyType: ConcurrencyType = .privateQueue, parent: ManagedObjectContext) {
     self.init(concurrencyType: concurrencyType)
     self.parent = parent
@@ -204,7 +206,7 @@ open class ManagedObjectContext: @unchecked Sendable {
 
   /// Makes this context follow another context: each save of the other context is posted to the inboxes of this
   /// context and of its children. Neither context retains the other. May be called on any thread, and waits for neither
-  /// context. A save costs one entry in each inbox. A repeated call does nothing.
+  /// context. A save costs at most one entry in each inbox. A repeated call does nothing.
   public final func follow(_ other: ManagedObjectContext) {
     guard let handle = storage.handle else { return }
     settings.withLock { $0.followsAnother = true }

@@ -58,6 +58,10 @@ struct ReadLease {
   /// keeps a snapshot.
   var isPinned: Bool { pins > 0 && (!readers.isEmpty || pin != nil) }
 
+  /// The number of the parents' saves at the beginning of the unit of work, or at the last read that followed a save;
+  /// `nil` without a parent.
+  var seenSavesOfParents: Int?
+
   /// The count of the coordinator's saves; `nil` for an unknown coordinator. Set before the first reader is made.
   var saves: SaveCount?
   /// The value of ``saves`` when the first of the readers was made.

@@ -59,8 +59,8 @@ public enum SaveOutcome: String, Sendable, Hashable {
   case notApplied
   /// The change is in the store.
   case applied
-  /// The connection or the disk failed during the commit, and the outcome could not be determined. Read the records to
-  /// see whether the changes are in the store.
+  /// The connection or the disk failed during the commit, and the outcome could not be determined; or a store of the
+  /// program's own threw an error of another type. Read the records to see whether the changes are in the store.
   case unknown
 }
 

@@ -65,10 +65,21 @@ public struct RetryPolicy: Sendable {
 
   /// Whether another attempt of the whole work may succeed, and writes nothing twice: false for a cancellation, for a
   /// ``CoherenceError`` whose ``CoherenceError/isRetryable`` is false, and after a save that may have written, such as
-  /// an ``ErrorCode/partialSave``. Every other error counts as transient.
+  /// an ``ErrorCode/partialSave``. The ``CoherenceError/underlying`` error decides about an
+  /// ``ErrorCode/objectUnavailable``: after a lost connection, another attempt loads the object. Every other error counts
+  /// as transient.
   public static let isTransient: @Sendable (any Error) -> Bool = { error in
     if error is CancellationError { return false }
     guard let error = error as? CoherenceError else { return true }
-    return error.isRetryable && error.outcome == .notApplied && error.code != .partialSave
+    return error.mayPassInOtherContext && error.outcome == .notApplied && error.code != .partialSave
+  }
+}
+
+extension CoherenceError {
+  /// Whether the work that failed may pass in another context. The context of a lost change refuses every save until it
+  /// is rolled back, so that the error itself is not retryable.
+  fileprivate var mayPassInOtherContext: Bool {
+    guard code == .objectUnavailable, !isRetryable else { return isRetryable }
+    return (underlying as? CoherenceError).map { RetryPolicy.isTransient($0) } ?? false
   }
 }

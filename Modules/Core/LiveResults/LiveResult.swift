@@ -30,6 +30,8 @@ final class LiveResult {
   private var lastRevision: UInt64 = 0
   /// Whether a failed update has left changes out, so that the next update runs the request again.
   private var isBehind = false
+  /// Whether the last update read unsaved related records: by the objects and lists of the context.
+  private var readsUnsaved = false
   /// The changed entries, and the new identifiers by former identifier, that the sink has not received.
   private var touched = TouchedEntries()
   private var renamed: [ManagedObjectID: ManagedObjectID] = [:]
@@ -122,6 +124,7 @@ final class LiveResult {
     request.fetchLimit = rangeCounts.map { $0.wanted + $0.spare }
     let newEntries = try context.reading(request) { plan in
       self.plan = plan
+      readsUnsaved = readsRecords(of: request.includesPendingChanges ? UnsavedHierarchies(in: context) : .init())
       order = ResultOrder(keys: plan.order)
       let entries =
         plan.needsOverlay
@@ -223,7 +226,11 @@ final class LiveResult {
     for name in names { rename(name, &due) }
     if content.isEverything { noteRenamed(in: context) }
     let isRenamed = try renewNamedIDs(names, content, in: context)
-    if wasBehind || content.isEverything || isRenamed {
+    // The objects and lists of a child may show former edits of its parents, which the stores do not have.
+    let readUnsaved = readsUnsaved
+    readsUnsaved = readsRecords(of: due.unsaved)
+    let isReadElsewhere = context.parent != nil && readsUnsaved != readUnsaved
+    if wasBehind || content.isEverything || isRenamed || isReadElsewhere {
       let known: Set<ManagedObjectID>? = wasBehind || content.hasLostTouched ? nil : changed
       return try run(in: context, &work, changed: known, afterChanges: true)
     }
@@ -237,6 +244,11 @@ final class LiveResult {
     let refreshed = due.refreshesAll ? Array(entriesByID.keys) : due.refreshed
     for id in refreshed where due.states[id] == nil { renewRevision(id) }
     try adjustSpareEntries(in: context, &work)
+  }
+
+  /// Whether the request reads records of some hierarchies beyond the fetched records themselves.
+  private func readsRecords(of hierarchies: UnsavedHierarchies) -> Bool {
+    hierarchies.areRead(by: plan?.predicate, sortKeys: request.sortKeys, of: interest.entity)
   }
 
   /// Has the entries of records with new identifiers made again under these identifiers.
@@ -287,8 +299,6 @@ final class LiveResult {
   private func evaluate(_ due: DueRecords, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
     guard !due.states.isEmpty else { return }
     let states = try context.states(of: due.states, includingUnsaved: request.includesPendingChanges)
-    let dependsOnUnsaved = due.unsaved.areRead(
-      by: plan?.predicate, sortKeys: request.sortKeys, of: interest.entity)
     let (stored, present) = (StoredRecords(context: context), ContextRecords(context: context))
     for (id, state) in states {
       let values: [AttributeValue]?
@@ -296,7 +306,7 @@ final class LiveResult {
         work.evaluatedRows += 1
         if request.includesPendingChanges { context.renewObject(of: state) }
         values =
-          dependsOnUnsaved || state.isUnsaved
+          readsUnsaved || state.isUnsaved
           ? try sortValues(of: state, in: present) : try sortValues(of: state, in: stored)
       } else {
         values = nil

@@ -81,7 +81,7 @@ final class LiveReader: Sendable {
       } catch {
         // Later calls must not wait for a result that never began.
         subscription.end(nil)
-        if error.isCancellationOfTask || error is CancellationError { return nil }
+        if error.isCancellationOfTask { return nil }
         throw error
       }
     }

@@ -21,11 +21,13 @@ extension ManagedObjectContext {
   /// to-one relationships costs a read of the records whose paths lead to it. The request is run again if the affected
   /// records are unknown: after changes of members of other records' lists, changes of more than 200 related records at
   /// once, more than ten thousand changes between two turns of the context, a signal of another process, and deletes
-  /// that exhaust the spare records behind a limit.
+  /// that exhaust the spare records behind a limit. In a child, a request that reads related records is also run again
+  /// when the first of them gets unsaved changes, and when none has any more.
   ///
-  /// May be called on any thread. The sequence ends with the context, with its task, and when the loop ends. The
-  /// iteration throws the error of a failed read, and ``ErrorCode/storeDetached`` after the detachment of a store of
-  /// the result; make a new sequence then.
+  /// May be called on any thread. The sequence ends with the context, with its task, and when the loop ends. It does not
+  /// retain the context: the loop over a context that the program does not keep ends without an element. The iteration
+  /// throws the error of a failed read, and ``ErrorCode/storeDetached`` after the detachment of a store of the result;
+  /// make a new sequence then.
   ///
   /// - Parameters:
   ///   - sectionKeyPath: The path of the first sort key, if the result has sections: records with an equal value are

@@ -47,8 +47,8 @@ public final class ObservedObject<Object: ManagedObject>: Observable {
     isFollowing = true
   }
 
-  /// Whether the record is deleted, in the context or in its store. `false` again when an unsaved delete is reverted.
-  /// Tracked like the properties.
+  /// Whether the record is deleted, in the context or in its store. `false` again when an unsaved delete is reverted. An
+  /// undo of a saved delete inserts another record, which needs another observed object. Tracked like the properties.
   public var isDeleted: Bool {
     registrar.access(self, keyPath: \.isDeleted)
     return isRecordDeleted

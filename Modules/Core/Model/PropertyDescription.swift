@@ -109,6 +109,9 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
     return nil
   }
 
+  /// Whether stores keep the members as links beside the rows.
+  var isLinked: Bool { if case .links = storage { true } else { false } }
+
   /// Whether stores can rely on the target's existence: a delete rule clears the reference when the target is deleted.
   ///
   /// `false` for a to-one relationship without an inverse, or with an inverse whose delete rule is

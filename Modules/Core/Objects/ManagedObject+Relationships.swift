@@ -287,10 +287,12 @@ extension ManagedObject {
     }
     let origin = listOrigin(of: relationship, record)
     let hadOrder = record.members[relationship]?.keepsPositions == false
+    let below = isOrdered && edit.setsOrder ? loadedList(of: relationship)?.ids : nil
     storage.withPending {
       if isOrdered { storage.noteListChange() }
       if let origin { record.members[relationship, default: MemberChanges()].begin(at: origin) }
-      record.members[relationship, default: MemberChanges()].apply(edit, isOrdered: isOrdered, isStored: isStored)
+      record.members[relationship, default: MemberChanges()].apply(
+        edit, isOrdered: isOrdered, isStored: isStored, below: below)
     }
     // Without the order, the members have the order of the loaded list, which another writer may have changed.
     if hadOrder, record.members[relationship]?.keepsPositions == true { collections?[relationship]?.effective = nil }

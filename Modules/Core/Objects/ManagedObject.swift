@@ -334,6 +334,14 @@ extension ManagedObject {
   /// The store of the record, or the store assigned to an unsaved record; `nil` for an unsaved record without an
   /// assigned store.
   final var storeIdentifier: StoreIdentifier? { recordID.storeIdentifier ?? pending?.assignedStore }
+
+  /// The store of the record, or the store assigned to an unsaved record, for other modules, whose subclasses may have a
+  /// property `storeIdentifier`; `nil` for an unsaved record without an assigned store.
+  package final var chosenStore: StoreIdentifier? { storeIdentifier }
+
+  /// Whether the record is in a store, or can be saved there: an unsaved record without an assigned store can be saved in
+  /// any store.
+  package final func canBelong(to store: StoreIdentifier) -> Bool { storeIdentifier.map { $0 == store } ?? true }
 }
 
 // An object must stay inside its context. The unavailable conformance makes the compiler refuse an object that leaves

@@ -19,9 +19,11 @@ struct CallTrace: Sendable {
       self.trace = trace
     }
 
-    /// The binary images of the program, found once. The search reads the header of each mapped file. It would crash
-    /// the process if another thread unmapped a file during the search.
-    private static let images = ImageMap.capture()
+    /// The binary images of the program, found once.
+    private static let images = findImages()
+
+    /// Searches the mapped files for binary images.
+    @discardableResult static func findImages() -> ImageMap { FileMappings.searching { ImageMap.capture() } }
 
     /// The number of outer frames that a trace leaves out, because a capture reads beyond its limit.
     private static let margin = 3

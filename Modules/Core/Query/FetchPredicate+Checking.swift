@@ -5,6 +5,8 @@ extension FetchPredicate {
   ///   compared with a URL for equality gets the form in which URLs are stored.
   /// - A quantifier's path is split at its to-many relationship: in `ANY tracks.artist.name == "A"` the condition
   ///   applies to the tracks, and `artist.name` is a path of a track.
+  /// - A test whether a filtered count is zero, `SUBQUERY(…).@count > 0` or `== 0`, becomes the condition `ANY` or `NONE`.
+  ///   Its path may go on after the to-many relationship, as the path of a quantifier may.
   /// - `CONTAINS` between a to-many relationship and an object becomes a condition that the object is a member.
   ///
   /// Stores receive only checked predicates. Checking a predicate again changes nothing. Reads no record; the cost
@@ -95,6 +97,7 @@ struct PredicateChecker {
   ) throws(CoherenceError) -> FetchPredicate {
     for case .variable(let name) in [left, right] { throw .unsubstituted(name) }
     if let membership = try self.membership(left, comparison, right) { return membership }
+    if let members = try described(left, comparison, right) { return members }
     let (left, right) = (try resolved(left), try resolved(right))
     let leftKind = try kind(of: left)
     let rightKind = try kind(of: right)
@@ -134,6 +137,21 @@ struct PredicateChecker {
       case .toMany = try resolve(path).target
     else { return nil }
     return try FetchPredicate.quantified(.any, path, .comparison(.path(.own), .equal, right)).resolved(by: self)
+  }
+
+  /// Resolves the text by which a condition on members describes itself, `SUBQUERY(path, …).@count > 0` or `== 0`, where
+  /// the path continues after the to-many relationship or ends before it, as the path of a quantifier may; `nil` for
+  /// another comparison.
+  private func described(_ left: FetchExpression, _ comparison: ComparisonOperator, _ right: FetchExpression)
+    throws(CoherenceError) -> FetchPredicate?
+  {
+    guard columns == nil, case .subquery(let path, let condition) = left, right == .value(.int(0)),
+      comparison == .greater || comparison == .equal
+    else { return nil }
+    try path.checkNames()
+    if case .toMany? = try? ResolvedPath(path, from: start(of: path)).target { return nil }
+    let quantifier: FetchPredicate.Quantifier = comparison == .greater ? .any : .none
+    return try? QuantifiedPath(quantifier, path, condition).checked(by: self)
   }
 
   /// Checks the membership in a list of constants and returns it in resolved form.

@@ -165,11 +165,11 @@ struct PredicateFormatLexer {
     let start = index
     var isWhole = true
     if current == "-" { index += 1 }
-    var digits = take { $0.isDigit }
+    _ = take { $0.isDigit }
     if current == ".", scalar(after: 1)?.isDigit == true {
       isWhole = false
       index += 1
-      digits += "." + take { $0.isDigit }
+      _ = take { $0.isDigit }
     }
     if current == "e" || current == "E" {
       let hasSign = scalar(after: 1) == "+" || scalar(after: 1) == "-"
@@ -216,8 +216,11 @@ extension PredicateFormatLexer {
     case "r"?: return "\r"
     case "t"?: return "\t"
     case "u"?:
-      let digits = scalars[(index + 1)...].prefix(4).map { String($0) }.joined()
-      if digits.count == 4, let value = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(value) {
+      let digits = scalars[(index + 1)...].prefix(4)
+      // The initializer of an integer would read a sign too.
+      if digits.count == 4, digits.allSatisfy(\.isHexadecimalDigit),
+        let value = UInt32(digits.map { String($0) }.joined(), radix: 16), let scalar = Unicode.Scalar(value)
+      {
         index += 4
         return scalar
       }
@@ -229,6 +232,7 @@ extension PredicateFormatLexer {
 
 extension Unicode.Scalar {
   fileprivate var isDigit: Bool { ("0"..."9").contains(self) }
+  fileprivate var isHexadecimalDigit: Bool { isDigit || ("a"..."f").contains(self) || ("A"..."F").contains(self) }
   /// Whether a name in format text may begin with the scalar.
   var beginsName: Bool { self == "_" || properties.isAlphabetic }
   /// Whether a name in format text may continue with the scalar.

@@ -52,24 +52,29 @@ extension ManagedObjectContext {
     _ query: StoreQuery, prepared: PreparedPredicate?, in store: any PersistentStore, _ body: ([Row]) throws -> Void
   ) throws {
     let fetch = try beginFetch(query, from: reader(for: store))
-    guard !fetch.isPredicateExact, let prepared else { return try forEachBatch(of: fetch.cursor, body) }
+    guard !fetch.isPredicateExact, let prepared else {
+      return try forEachBatch(of: fetch.cursor, of: query.entity, body)
+    }
     let source = StoredRecords(context: self)
-    try forEachBatch(of: fetch.cursor) { rows in
+    try forEachBatch(of: fetch.cursor, of: query.entity) { rows in
       try body(try source.matching(rows, prepared, of: query.entity))
     }
   }
 
   /// Calls a block with the batches of a cursor, until the cursor ends or the caller wants no more rows.
   ///
-  /// - Parameter isSharing: Whether rows share their buffers with equal rows of the process.
+  /// - Parameters:
+  ///   - entity: The entity of the rows. A row of another entity is an error.
+  ///   - isSharing: Whether rows share their buffers with equal rows of the process.
   final func forEachBatch(
-    of cursor: any RowCursor, isSharing: Bool = true, while isWanted: () -> Bool = { true },
-    _ body: ([Row]) throws -> Void
+    of cursor: any RowCursor, of entity: EntityDescription, isSharing: Bool = true,
+    while isWanted: () -> Bool = { true }, _ body: ([Row]) throws -> Void
   ) throws {
     var rows: [Row] = []
     try exhaust(cursor, while: isWanted) {
       rows.removeAll(keepingCapacity: true)
       guard try cursor.next(into: &rows) else { return false }
+      try entity.check(rows)
       if isSharing { share(&rows) }
       try body(rows)
       return true

@@ -60,6 +60,8 @@ extension ManagedObjectContext {
   /// Saves, and deletes inserted objects whose equal record another writer has saved; see ``DiscardedOnCollision``. A
   /// save that fails nevertheless inserts the objects again: at the next save, the equal record may be gone.
   private final func saveDiscardingCollidingObjects(_ activity: inout ContextActivity) throws {
+    // Before the attempts: a failed attempt reverts the positions of a running save, which may have called this code.
+    try refuseSaveByCallee()
     var discarded: [DeletedObject] = []
     // The error of the last attempt in which a store has committed before another store refused the save.
     var partial: CoherenceError?
@@ -67,6 +69,7 @@ extension ManagedObjectContext {
       do {
         return try saveChanges(&activity)
       } catch {
+        storage.revertPositions()
         let failure = partial.map { SaveOutcomes.failure(error, after: $0) } ?? error
         // Each attempt deletes an inserted object, so that the attempts end.
         guard let object = discardableObject(of: error), let record = object.pending else {
@@ -99,7 +102,6 @@ extension ManagedObjectContext {
   ///
   /// - Parameter activity: Receives the numbers of unsaved records, for observers.
   private final func saveChanges(_ activity: inout ContextActivity) throws {
-    try refuseSaveByCallee()
     // Each save first merges the saves of other contexts, so that only changes of the same properties are conflicts.
     supersedeMainUnit()
     processInboxIfUsedDirectly()
@@ -115,10 +117,17 @@ extension ManagedObjectContext {
   private final func dropVoidRecords() {
     for record in storage.records {
       let object = record.object
-      if let object, object.row == nil { object.row = record.base }
+      // A merge has moved the record onto a newer row than the object's.
+      if let object, let base = record.base { object.row = base }
       storage.untrack(record)
       object?.keepExposedID()
     }
+    let deletedIDs = storage.deletedWhileEdited
+    guard !deletedIDs.isEmpty else { return }
+    // Other writers have deleted these records, whose objects have stayed for the edits.
+    storage.forgetDeletesOfCleanRecords()
+    noteMissing(Array(deletedIDs))
+    rereadInChildren(deletedIDs)
   }
 
   // MARK: Into stores
@@ -145,12 +154,7 @@ extension ManagedObjectContext {
   private final func write(
     _ gathered: GatheredRecords, _ derivedValues: DerivedValues, _ coordinator: PersistentStoreCoordinator
   ) throws {
-    // The store allocates keys over another connection. A unit of work must not wait for a connection while it holds
-    // one, so that the readers are offered: a store takes back the connection of an offered reader.
-    lease.offerForSave()
-    try KeyReservation(in: coordinator, of: storage).reserveKeys(for: gathered.records)
-    let permanentIDs = PermanentIDs(reservedFor: gathered.records)
-    let units = try UnitGatherer(self, gathered, permanentIDs, derivedValues).units(in: coordinator)
+    let (units, permanentIDs) = try keyedUnits(of: gathered, derivedValues, coordinator)
     // The state in which the links were read ends before the store needs a connection to save.
     lease.offerForSave()
     var published = ChangeSet()
@@ -181,6 +185,33 @@ extension ManagedObjectContext {
     try result.get()
   }
 
+  /// Reserves keys for the fresh records, and gathers the units of work.
+  ///
+  /// A failed save has reserved keys in the stores that the relationships of its time chose. A relationship that now leads
+  /// out of these stores makes the records get other keys, in the stores that their present relationships choose.
+  private final func keyedUnits(
+    of gathered: GatheredRecords, _ derivedValues: DerivedValues, _ coordinator: PersistentStoreCoordinator
+  ) throws -> ([StoreUnit], PermanentIDs) {
+    do {
+      return try gatherUnits(of: gathered, derivedValues, coordinator)
+    } catch let error as CoherenceError where error.code == .relationshipCrossesStores {
+      KeyReservation.releaseKeys(of: gathered.records)
+      return try gatherUnits(of: gathered, derivedValues, coordinator)
+    }
+  }
+
+  private final func gatherUnits(
+    of gathered: GatheredRecords, _ derivedValues: DerivedValues, _ coordinator: PersistentStoreCoordinator
+  ) throws -> ([StoreUnit], PermanentIDs) {
+    // The store allocates keys over another connection. A unit of work must not wait for a connection while it holds
+    // one, so that the readers are offered: a store takes back the connection of an offered reader.
+    lease.offerForSave()
+    try KeyReservation(in: coordinator, of: storage).reserveKeys(for: gathered.records)
+    let permanentIDs = PermanentIDs(reservedFor: gathered.records)
+    let units = try UnitGatherer(self, gathered, permanentIDs, derivedValues).units(in: coordinator)
+    return (units, permanentIDs)
+  }
+
   /// Writes each unit into its store and publishes it before the next unit is written, so that the objects of a
   /// committed store are clean even when another store fails.
   private final func execute(
@@ -193,7 +224,8 @@ extension ManagedObjectContext {
       do {
         committed = try execution.commit(unit)
       } catch {
-        let failure = outcomes.failure(error, of: unit.store)
+        let failure = outcomes.failure(unit.unit.explanation(of: error), of: unit.store)
+        unit.unit.noteUnknownOutcome(after: error)
         // Afterwards, because the failure finds the refused records by their keys.
         unit.unit.releaseTakenKeys(after: error)
         throw failure
@@ -263,13 +295,15 @@ extension ManagedObjectContext {
       }
       lease.end()
       try KeyReservation(in: coordinator(), of: storage).reserveKeys(for: records)
-      var replaced: [ManagedObjectID: ManagedObjectID] = [:]
-      for record in records {
-        guard let object = record.object, let permanent = record.reservedID else { continue }
-        replaced[record.id] = permanent
-        rename(object, to: permanent)
+      storage.saveNumber.saving {
+        var replaced: [ManagedObjectID: ManagedObjectID] = [:]
+        for record in records {
+          guard let object = record.object, let permanent = record.reservedID else { continue }
+          replaced[record.id] = permanent
+          rename(object, to: permanent)
+        }
+        postToChildren(replaced, referring: replaceReferences(replaced, of: records))
       }
-      postToChildren(replaced, referring: replaceReferences(replaced, of: records))
     }
   }
 
@@ -293,7 +327,9 @@ extension ManagedObjectContext {
         throw CoherenceError(.noStore, "The store does not hold '\(object.entity.name)'.")
       }
       record.assignedStore = store.identifier
-      record.reservedID = nil
+      // An earlier save may have stored the record under a key of this store.
+      if record.reservedID?.storeIdentifier == store.identifier { return }
+      (record.reservedID, record.mayBeStored) = (nil, false)
     }
   }
 }

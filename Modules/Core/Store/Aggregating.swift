@@ -21,7 +21,7 @@ public struct AggregateQuery: Sendable {
   /// to each other. Without keys all records are one group, even if there are none.
   public var keys: [PropertyPath]
   /// The aggregates to compute, without averages: an average is a sum divided by a count.
-  public var aggregates: [Aggregate]
+  public var aggregates: [AggregateExpression]
   /// The columns, to which the having predicate and the order refer by index.
   public var columns: [GroupColumnSource]
   /// The condition that groups must satisfy; `nil` for all groups. Each path is the index of a column, see
@@ -60,7 +60,8 @@ public struct AggregateQuery: Sendable {
 
   /// Makes a query, for tests of stores. Core makes the queries of requests.
   public init(
-    records: StoreQuery, keys: [PropertyPath] = [], aggregates: [Aggregate] = [], columns: [GroupColumnSource] = [],
+    records: StoreQuery, keys: [PropertyPath] = [], aggregates: [AggregateExpression] = [],
+    columns: [GroupColumnSource] = [],
     having: FetchPredicate? = nil, order: [Order] = [], limit: Int? = nil, offset: Int = 0
   ) {
     self.records = records

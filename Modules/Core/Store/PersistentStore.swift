@@ -37,9 +37,11 @@ public protocol PersistentStore: AnyObject, Sendable {
   ///
   /// - Throws: ``StoreConflict/Failure`` when rows are not at the version on which the save is based. The failure lists
   ///   all such rows, and versions are checked before uniqueness. ``ErrorCode/uniquenessViolated`` and
-  ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/validationFailed`` when the request's
-  ///   ``StoreSaveRequest/memberCounts`` are violated after the steps; errors of the connection or the disk with their
-  ///   outcome.
+  ///   ``ErrorCode/danglingReference`` with the records concerned; ``ErrorCode/storeCorrupt``, or
+  ///   ``ErrorCode/uniquenessViolated`` in a store of several processes, for an inserted row with the key of a stored
+  ///   record; ``ErrorCode/validationFailed`` when the request's ``StoreSaveRequest/memberCounts`` are violated after the
+  ///   steps; errors of the connection or the disk with their outcome. An error of another type does not say whether the
+  ///   save was applied, so that its outcome is ``SaveOutcome/unknown``.
   func save(_ request: StoreSaveRequest) throws
 
   /// Releases all resources. Open readers fail from now on. A second call does nothing.

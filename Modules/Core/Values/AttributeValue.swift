@@ -52,7 +52,7 @@ extension AttributeValue: Hashable {
     }
   }
 
-  /// Hashes the value without its kind; a text by its UTF-8 bytes.
+  /// Hashes the value without its kind; a text by its UTF-8 bytes, and data by all of its bytes.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)
@@ -60,10 +60,11 @@ extension AttributeValue: Hashable {
     case .int(let value): hasher.combine(value)
     case .double(let value): hasher.combine(value)
     case .string(var value): value.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    case .data(let value): hasher.combine(value)
+    // Foundation hashes the first 80 bytes of data, which all values of a unique attribute may have in common.
+    case .data(let value): value.withUnsafeBytes { hasher.combine(bytes: $0) }
     case .date(let value): hasher.combine(value)
     case .uuid(let value): hasher.combine(value)
-    case .decimal(let value): hasher.combine(value)
+    case .decimal(let value): value.hashDigits(into: &hasher)
     case .reference(let value): hasher.combine(value)
     }
   }

@@ -23,7 +23,9 @@ extension Row {
   @inline(__always) mutating func address(at slot: Int) -> UnsafeMutablePointer<AttributeValue> {
     own()
     return withExtendedLifetime(storage) {
-      Misuse.check(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
+      Misuse.check(
+        slot >= 0 && slot < Int(storage.content.pointee.count),
+        "The row has no such slot. A store returns rows of the requested entity and its subentities only.")
       return storage.values + slot
     }
   }

@@ -71,7 +71,9 @@ public struct Row: @unchecked Sendable {
   /// - Precondition: The slot belongs to the row's entity; another slot ends the process with a sentence.
   @inlinable public subscript(slot: Int) -> AttributeValue {
     withExtendedLifetime(storage) {
-      Misuse.check(slot >= 0 && slot < Int(storage.content.pointee.count), "The row has no such slot.")
+      Misuse.check(
+        slot >= 0 && slot < Int(storage.content.pointee.count),
+        "The row has no such slot. A store returns rows of the requested entity and its subentities only.")
       return storage.values[slot]
     }
   }

@@ -82,10 +82,33 @@ enum PlainResult {
         return .near(average, tolerance: tolerance / count + average.magnitude * Double.ulpOfOne)
       case let missing: return missing
       }
-    case .decimal: return decimalSum(values).map { .value(.decimal($0 / Decimal(values.count))) } ?? .overflow
+    case .decimal:
+      return decimalSum(values).flatMap { quotient($0, values.count) }.map { .value(.decimal($0)) } ?? .overflow
     // The quotient is a double, also of a sum that needs more than 64 bits.
     default: return .value(.double(Double(integerSum(values)) / count))
     }
+  }
+
+  /// The quotient with 38 digits, rounded half away from zero. Foundation cuts the digits of a quotient off.
+  private static func quotient(_ sum: Decimal, _ count: Int) -> Decimal? {
+    let text = sum.description
+    let point = text.utf8.firstIndex(of: UInt8(ascii: "."))
+    var exponent = point.map { 1 - text.utf8.distance(from: $0, to: text.utf8.endIndex) } ?? 0
+    var (digits, rest) = ("", 0)
+    func divide(_ digit: Int) {
+      let dividend = rest * 10 + digit
+      if !digits.isEmpty || dividend >= count { digits += String(dividend / count) }
+      rest = dividend % count
+    }
+    for byte in text.utf8 where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { divide(Int(byte) - 0x30) }
+    while rest != 0, digits.utf8.count < 39 {
+      divide(0)
+      exponent -= 1
+    }
+    let excess = max(0, digits.utf8.count - 38)
+    guard !digits.isEmpty, var number = UInt128(digits.dropLast(excess)) else { return 0 }
+    if excess > 0, let cut = digits.dropFirst(38).first, cut >= "5" { number += 1 }
+    return Decimal(string: "\(text.hasPrefix("-") ? "-" : "")\(number)e\(exponent + excess)")
   }
 
   private static func doubles(_ values: [AttributeValue]) -> [Double] {

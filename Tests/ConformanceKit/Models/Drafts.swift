@@ -17,7 +17,12 @@ enum Drafts {
 
 /// An object that runs the code of a case in its hooks for saves and validation.
 final class Draft: ManagedObject {
-  typealias Act = @Sendable (Draft, ManagedObjectContext) throws -> Void
+  /// The code of a case. A structure, because a function as a task-local value ends an optimized build: the compiler
+  /// passes no type for it.
+  struct Act: Sendable {
+    let run: @Sendable (Draft, ManagedObjectContext) throws -> Void
+  }
+
   @TaskLocal static var onSave: Act?
   @TaskLocal static var onValidation: Act?
 
@@ -25,7 +30,7 @@ final class Draft: ManagedObject {
     guard let context = managedObjectContext else { return }
     do {
       try setValue(value(for: "calls", as: Int.self) + 1, for: "calls")
-      try Self.onSave?(self, context)
+      try Self.onSave?.run(self, context)
     } catch {
       // The expectations of the case detect the missing effect of code that throws.
     }
@@ -36,6 +41,6 @@ final class Draft: ManagedObject {
 
   private func act() throws {
     guard let context = managedObjectContext else { return }
-    try Self.onValidation?(self, context)
+    try Self.onValidation?.run(self, context)
   }
 }

@@ -17,9 +17,13 @@ enum Journals {
 
 /// The calls of hooks, in their order: the hook and the name of the object.
 final class HookLog: Sendable {
+  /// A program that a case runs in each hook. A structure, as ``Draft/Act`` is.
+  struct Act: Sendable {
+    let run: @Sendable (_ hook: String, HookedObject) throws -> Void
+  }
+
   @TaskLocal static var current: HookLog?
-  /// A program that a case runs in each hook.
-  @TaskLocal static var act: (@Sendable (_ hook: String, HookedObject) throws -> Void)?
+  @TaskLocal static var act: Act?
 
   private let calls = Mutex<[String]>([])
 
@@ -38,7 +42,7 @@ final class HookLog: Sendable {
     act: (@Sendable (_ hook: String, HookedObject) throws -> Void)? = nil, _ body: (HookLog) throws -> Void
   ) throws {
     let log = HookLog()
-    try $act.withValue(act) { try $current.withValue(log) { try body(log) } }
+    try $act.withValue(act.map { Act(run: $0) }) { try $current.withValue(log) { try body(log) } }
   }
 }
 
@@ -54,7 +58,7 @@ class HookedObject: ManagedObject {
   final func note(_ hook: String) throws {
     if managedObjectContext != nil, !isFault { known = (try? value(for: "name", as: String?.self)) ?? "" }
     HookLog.current?.note("\(hook) \(known)")
-    try HookLog.act?(hook, self)
+    try HookLog.act?.run(hook, self)
   }
 
   private final func refuse(_ name: String) throws { if known == name { throw Refusal() } }

@@ -5,6 +5,9 @@ import Synchronization
 /// Posting never waits for the context. Above a bound the list of changes collapses to "everything may have changed".
 /// So the inbox of an unused context does not grow, such as a main-queue context in a process that never runs its main
 /// queue.
+///
+/// A context without objects and unsaved records ignores changes of known records. Its inbox drops them, so that the
+/// saves of a program do not wake all unused contexts.
 final class Inbox: Sendable {
   /// The greatest number of changes that an inbox lists, and the greatest number of identifiers of each kind that it
   /// keeps after the list collapsed, unless one save has more.
@@ -103,6 +106,8 @@ final class Inbox: Sendable {
 
   /// Whether the context applies removed content. The context's owner alone writes it.
   private let isApplying = Atomic<Bool>(false)
+  /// Whether the context has no state that changes of known records concern. Changed under the lock of the queue.
+  private let isContextEmpty = Atomic<Bool>(false)
 
   var isEmpty: Bool { isEmptyHint.load(ordering: .acquiring) }
 
@@ -119,18 +124,37 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Adds the changes of a save.
+  /// Notes that the context has no state that changes of known records concern: no objects, unsaved records, live
+  /// results, pinned snapshot, undo history or children. Does nothing while changes wait, which will give it objects.
+  func noteEmptyContext() {
+    queue.withLock { if $0.isEmpty { isContextEmpty.store(true, ordering: .relaxed) } }
+  }
+
+  /// Has the inbox keep all changes from now on. Called at the beginning of each block of the context, before its first
+  /// read.
+  @inline(__always) func noteUse() {
+    guard isContextEmpty.load(ordering: .relaxed) else { return }
+    // Under the lock: a dropped save precedes the block, whose reads see the save.
+    queue.withLock { _ in isContextEmpty.store(false, ordering: .relaxed) }
+  }
+
+  /// Adds the changes of a save. Changes of known records are dropped if they concern nothing in the context.
   ///
-  /// - Returns: Whether the inbox was empty. The caller then schedules the context to process the inbox.
-  func post(_ changes: ChangeSet) -> Bool { post { $0.add(changes) } }
+  /// - Returns: Whether the changes are the first in the inbox. The caller then schedules the context to process the inbox.
+  func post(_ changes: ChangeSet) -> Bool {
+    // Observers of the context are notified of inserted records, for which the context makes objects.
+    let areOfKnownRecords = changes.inserted.isEmpty && changes.permanentIDs.isEmpty
+    return post(isDroppable: areOfKnownRecords) { $0.add(changes) }
+  }
 
   /// Collapses the list, because every record may have changed.
   ///
   /// - Returns: As ``post(_:)-(ChangeSet)``.
   func post(_ everything: Overflow) -> Bool { post { $0.add(everything) } }
 
-  private func post(_ add: (inout Queue) -> Void) -> Bool {
+  private func post(isDroppable: Bool = false, _ add: (inout Queue) -> Void) -> Bool {
     queue.withLock { queue in
+      if isDroppable, queue.isEmpty, isContextEmpty.load(ordering: .relaxed) { return false }
       let wasEmpty = queue.isEmpty
       add(&queue)
       isEmptyHint.store(false, ordering: .releasing)

@@ -25,7 +25,18 @@ extension ManagedObjectContext {
   final func scheduleInbox(isFirst: Bool) {
     supersedeMainUnit()
     guard isFirst, !storage.confinement.isOfThread else { return }
-    storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
+    storage.confinement.submit { [storage] in
+      guard let context = storage.context else { return }
+      context.insideAlone {}
+      context.noteIfEmpty()
+    }
+  }
+
+  /// Has the inbox of a context with a queue drop changes that concern nothing in the context, until its next block. To
+  /// be called outside of a block, in an entry of the queue, so that no other thread uses the context during the call.
+  private final func noteIfEmpty() {
+    guard !storage.confinement.isMain, storage.isEmpty, lease.pin == nil, turnObserver == nil, !isParent else { return }
+    inbox.noteEmptyContext()
   }
 
   /// Merges the saved changes in a notification named `Notification.Name.managedObjectContextDidSave`; see
@@ -36,9 +47,14 @@ extension ManagedObjectContext {
   }
 
   /// Processes the inbox before an operation of a context used without `perform`: a thread's context, where no block
-  /// begins a unit of work, and a main-queue context after a save in its own turn ended the unit.
+  /// begins a unit of work, and a main-queue context after a save in its own turn ended the unit. In the middle of a
+  /// block, a child follows the saves of its parents.
   @inline(__always) final func processInboxIfUsedDirectly() {
-    guard storage.confinement.isUsedDirectly, !lease.isPinned else { return }
+    guard storage.confinement.isUsedDirectly else {
+      if lease.seenSavesOfParents != nil { followSavesOfParents() }
+      return
+    }
+    if lease.isPinned { return }
     if !storage.confinement.isMain || !turn.isCurrent(lease) { processInboxDirectly() }
   }
 
@@ -59,6 +75,7 @@ extension ManagedObjectContext {
   /// Applies the saves of other contexts in the inbox. Under a pinned snapshot they wait for its end.
   final func processInbox() {
     guard lease.pin == nil else { return }
+    applyIdentifiersOfFartherParents()
     inbox.applyAll { content in
       switch content {
       case .nothing: break
@@ -136,16 +153,20 @@ extension ManagedObjectContext {
   ///
   /// - Parameter relinked: The relationships of the record with members that the save changed.
   final func refresh(from row: Row, isNew: Bool, relinked: Set<RelationshipDescription>) {
+    storage.noteExisting(row.id)
     if let object = storage.registry.object(for: row.id) {
       object.advanceLists(to: row.version, except: relinked)
       if let record = object.pending {
         let (below, parents) = (throughParents(row), parentEdits(of: record.id))
         let combined = mergePolicy.combinedSlots(of: record.entity)
         storage.touch(record.id)
-        storage.withPending {
+        let confirmed = storage.withPending {
           storage.noteMove(of: record, to: below, relinked: relinked)
-          record.refresh(from: below, stored: row, below: parents, combining: combined)
+          return storage.forgettingConfirmedMoves(of: record) {
+            record.refresh(from: below, stored: row, below: parents, combining: combined)
+          }
         }
+        for list in confirmed { storage.invalidateLists(of: list) }
       } else if let formerRow = object.row {
         if formerRow.version < row.version {
           object.row = throughParents(row)
@@ -185,7 +206,7 @@ extension ManagedObjectContext {
   }
 
   /// Removes the object of a record from the context after another writer has deleted the record. An object with
-  /// unsaved changes stays.
+  /// unsaved changes of the context or of a parent stays.
   final func removeDeletedElsewhere(_ id: ManagedObjectID) {
     if let record = bareDelete(of: id) {
       storage.untrack(record)
@@ -195,11 +216,38 @@ extension ManagedObjectContext {
     // The save of the unsaved changes reports the conflict, or writes no value of the record.
     if let record = object.pending, record.kind != .deleted, !record.isUnchanged {
       storage.deletedWhileEdited.insert(id)
-      return
+      return forgetLinks(of: object)
     }
+    // A fetch finds the record with the edits of the parent, whose save reports the conflict.
+    if object.pending?.kind != .deleted, inheritedRecord(of: id)?.isDeleted == false { return forgetLinks(of: object) }
     object.pending?.isDeletedElsewhere = true
+    // The rules of this context's own delete would read the relationships of a detached object.
+    storage.pendingDeletes.remove(object)
     detachDeleted(object)
     events.noteDeleted(object)
+  }
+
+  /// Has the children, and their children, read records again that another writer has deleted. The children have kept the
+  /// objects of these records for the edits of this context, which it has dropped.
+  final func rereadInChildren(_ deletedIDs: some Collection<ManagedObjectID>) {
+    guard !deletedIDs.isEmpty else { return }
+    var changes = ChangeSet()
+    changes.refreshed = Array(deletedIDs)
+    for child in children { child.mergeChanges(fromContextDidSave: changes) }
+  }
+
+  /// Invalidates the lists of links of an object that stays for the unsaved edits of this context or of a parent, after
+  /// another writer has deleted the record together with its links. A save that restores the record restores no link. An
+  /// ordered list belongs to a version of the record.
+  private final func forgetLinks(of object: ManagedObject) {
+    let lists = object.entity.relationships.filter { relationship in
+      relationship.isLinked && !relationship.isOrdered
+        && (object.collections?[relationship] != nil || object.pending?.members[relationship] != nil)
+    }
+    guard !lists.isEmpty else { return }
+    for relationship in lists { storage.invalidateLists(of: relationship) }
+    storage.touch(object.recordID)
+    noteRefreshed(object)
   }
 
   /// Passes waiting changes on to the children at a reset. The children get the permanent identifiers in them from this
@@ -240,16 +288,20 @@ extension ManagedObjectContext {
   final func replaceIdentifiers(_ permanentIDs: [ManagedObjectID: ManagedObjectID]) -> [ManagedObjectID] {
     guard !permanentIDs.isEmpty else { return [] }
     let isParent = isParent
+    var renamed: [(object: ManagedObject, id: ManagedObjectID)] = []
     for (former, permanent) in permanentIDs {
       let isExposed = !storage.exposedTemporaryIDs.isEmpty && storage.exposedTemporaryIDs.remove(former) != nil
       if let object = storage.registry.object(for: former) {
         // The context had no object yet when the user got the identifier.
         if isExposed { object.flags.insert(.temporaryIDExposed) }
-        rename(object, to: permanent)
+        renamed.append((object, permanent))
       } else if isParent || !former.isTemporaryID || isExposed {
         storage.withPending { storage.formerIDs.note(permanent, of: former, isExposed: isExposed) }
       }
     }
+    // Of the objects of inserted records that became one record, the object of the earliest record stays.
+    renamed.sort { ManagedObjectID.precedes($0.object.recordID, $1.object.recordID) }
+    for (object, id) in renamed { rename(object, to: id) }
     return replaceReferences(permanentIDs)
   }
 

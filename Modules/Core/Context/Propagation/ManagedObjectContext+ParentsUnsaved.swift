@@ -19,17 +19,20 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Has the live results evaluate the records of clean objects that do not show the unsaved edits of the parents. Called
-  /// before the objects become faults or leave the context. Their next values have the edits, at an equal version.
+  /// Has the live results evaluate the records of clean objects that do not show the unsaved edits of the parents, or that
+  /// show edits that a parent has dropped since. Called before the objects become faults or leave the context. Their next
+  /// values are other values, at an equal version.
   final func touchHiddenEdits(of objects: [ManagedObject]) {
     guard parent != nil, storage.isTouchTracked else { return }
     let unsaved = UnsavedHierarchies(in: self)
-    guard !unsaved.isEmpty else { return }
-    for object in objects where object.pending == nil && unsaved.contains(object.entity.root) {
-      guard let row = object.row, let inherited = inheritedRecord(of: object.recordID), !inherited.isDeleted,
-        inherited.row.values != row.values
-      else { continue }
-      storage.touch(object.recordID)
+    for object in objects where object.pending == nil {
+      guard let row = object.row else { continue }
+      if unsaved.contains(object.entity.root), let inherited = inheritedRecord(of: object.recordID) {
+        if !inherited.isDeleted, inherited.row.values != row.values { storage.touch(object.recordID) }
+      } else if row.id.space.rows.row(row.key)?.isIdentical(to: row) != true {
+        // The contexts share the rows of the stores. A row with edits belongs to one context.
+        storage.touch(object.recordID)
+      }
     }
   }
 }

@@ -59,6 +59,7 @@ extension ManagedObjectContext {
     object.keepExposedID()
     record.isSilent = true
     noteRefreshed(object)
+    if storage.deletedWhileEdited.contains(object.recordID) { rereadInChildren([object.recordID]) }
   }
 
   /// Records that a refresh drops the attribute edits of an object, or reverts its delete. The reverts of relationships
@@ -84,6 +85,9 @@ extension ManagedObjectContext {
       return storage.withPending { storage.noteDeletedInLists() }
     }
     let rowsByID = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    // A child may read the unsaved record of a parent.
+    if parent == nil { for row in rows { storage.noteExisting(row.id) } }
+    var confirmed: Set<RelationshipDescription> = []
     storage.withPending {
       for record in savedRecords {
         // Unsaved edits of a parent leave the version as it is.
@@ -92,9 +96,10 @@ extension ManagedObjectContext {
         else { continue }
         storage.touch(record.id)
         storage.noteMove(of: record, to: row, relinked: [])
-        put(record, row)
+        confirmed.formUnion(storage.forgettingConfirmedMoves(of: record) { put(record, row) })
       }
     }
+    for list in confirmed { storage.invalidateLists(of: list) }
   }
 
   /// Clears the references of partners in one-to-one relationships that another writer has given to a record, and that

@@ -8,13 +8,16 @@ extension ManagedObjectContext {
   /// Undone and undoable changes leave the ``undoHistory``.
   ///
   /// Reads no store, and clears ``reportedErrors``. The cost grows with the number of registered objects. Changes that
-  /// a save of this context has passed to its parent stay in the parent. To be called inside the context.
+  /// a save of this context has passed to its parent stay in the parent. Objects of a child that show a dropped change
+  /// keep showing it until the child refreshes them. To be called inside the context.
   public final func rollback() {
     operating {
       storage.undo?.clear()
       // The objects must be read again in a later state, with the saves of other contexts.
       supersedeMainUnit()
+      let deletedIDs = storage.deletedWhileEdited
       turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
+      rereadInChildren(deletedIDs)
     }
   }
 
@@ -80,9 +83,11 @@ extension ManagedObjectContext {
     lease.end()
     storage.undo?.clear()
     let objects = storage.registry.all
+    let deletedIDs = storage.deletedWhileEdited
     touchHiddenEdits(of: objects)
     turningIntoFaults(objects) { detachAll() }
     passOn(waiting)
+    rereadInChildren(deletedIDs)
     storage.touchEverything()
     events.noteReset()
   }

@@ -5,7 +5,7 @@ final class ContextStorage: @unchecked Sendable {
   // Sendable: the unsaved records are changed by the context's owner under `pendingLock` and read by others under it;
   // everything else mutable is used by the owner alone, which `confinement` checks.
   // Safety of `@exclusivity(unchecked)`: one thread at a time is the owner, and its accesses follow each other.
-  // Safety of `_unsafeLock` and `_unsafeUnlock`: each pair stands in one function, on one thread.
+  // Safety of `lockPending` and `unlockPending`: each pair stands in one function, on one thread.
   // Safety of `Unmanaged`: `sequence` keeps the records whose addresses `table` has.
 
   let confinement: Confinement
@@ -15,7 +15,7 @@ final class ContextStorage: @unchecked Sendable {
   var context: ManagedObjectContext? { handle?.context }
 
   /// Guards the unsaved records, which child contexts read on their own threads.
-  private let pendingLock = Mutex(())
+  private let pendingLock = Lock()
   /// The unsaved records in the order in which they were tracked. Untracked records stay until the next compaction.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
   /// The unsaved records by identifier, up to `indexedCount`: the addresses of records that `sequence` retains.
@@ -118,8 +118,8 @@ final class ContextStorage: @unchecked Sendable {
   /// Sets the handle of the context. Called once, before the storage is shared.
   func connect(to handle: ContextHandle) { self.handle = handle }
 
-  @inline(__always) func lockPending() { pendingLock._unsafeLock() }
-  @inline(__always) func unlockPending() { pendingLock._unsafeUnlock() }
+  @inline(__always) func lockPending() { pendingLock.lock() }
+  @inline(__always) func unlockPending() { pendingLock.unlock() }
 
   @inline(__always) func withPending<T>(_ body: () throws -> T) rethrows -> T {
     lockPending()

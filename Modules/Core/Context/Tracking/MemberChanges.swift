@@ -88,8 +88,12 @@ struct MemberChanges {
   }
 
   /// Drops the order if the members are those before the changes, in the same order.
-  mutating func dropFormerOrder() {
-    if arrangement != nil, additions.isEmpty, removed.isEmpty, origin?.ids == order { arrangement = nil }
+  ///
+  /// - Parameter below: The members that other writers have saved since, in their order; `nil` if they are unknown.
+  mutating func dropFormerOrder(below: [ManagedObjectID]? = nil) {
+    guard arrangement != nil, additions.isEmpty, removed.isEmpty else { return }
+    let order = order
+    if origin?.ids == order || below == order { arrangement = nil }
   }
 
   /// The members after the changes.
@@ -129,6 +133,12 @@ struct MemberChanges {
     result.order = order?.map(map)
     result.origin = origin.map { ListOrigin(version: $0.version, ids: $0.ids?.map(map)) }
     return result
+  }
+
+  /// Drops the addition or the removal of a member that the list below the changes has too.
+  mutating func forgetMove(of id: ManagedObjectID) {
+    _ = additions.remove(id)
+    removed.remove(id)
   }
 
   /// Drops members whose records are deleted.

@@ -9,6 +9,14 @@ enum MemberEdit {
 }
 
 extension MemberEdit {
+  /// Whether the edit sets the order of all members.
+  var setsOrder: Bool {
+    switch self {
+    case .order, .replace: true
+    case .add, .remove: false
+    }
+  }
+
   /// The temporary identifiers of members that the edit adds or removes.
   var temporaryIDs: [ManagedObjectID] {
     switch self {
@@ -26,14 +34,15 @@ extension MemberChanges {
   ///   - isOrdered: Whether the relationship is ordered.
   ///   - isStored: Whether the record is a member in the state below the changes, for an edit that reverts an earlier
   ///     edit; `nil` if the state below has not changed since the earlier edit.
-  mutating func apply(_ edit: MemberEdit, isOrdered: Bool, isStored: Bool? = nil) {
+  ///   - below: The members of an ordered list below the changes; `nil` if the list is not loaded.
+  mutating func apply(_ edit: MemberEdit, isOrdered: Bool, isStored: Bool? = nil, below: [ManagedObjectID]? = nil) {
     switch edit {
     case .add(let id): add(id, comesLast: isOrdered, isStored: isStored ?? true)
     case .remove(let id): remove(id, isStored: isStored ?? false)
     case .order(let order): self.order = order
     case .replace(let former, let members): replace(former, by: members)
     }
-    dropFormerOrder()
+    dropFormerOrder(below: below)
   }
 
   private mutating func replace(_ former: [ManagedObjectID], by members: [ManagedObjectID]) {

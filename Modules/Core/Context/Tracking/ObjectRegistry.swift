@@ -60,6 +60,14 @@ final class ObjectRegistry: @unchecked Sendable {
   /// The identifier of an object, for threads other than the owner's.
   func id(of object: ManagedObject) -> ManagedObjectID { locked { object.recordID } }
 
+  /// Whether no object is registered. The cost grows with the number of entities.
+  var isEmpty: Bool {
+    locked {
+      guard unindexed.isEmpty else { return false }
+      return table.count == 0
+    }
+  }
+
   /// The object with an identifier; `nil` for none.
   func object(for id: ManagedObjectID) -> ManagedObject? {
     locked {

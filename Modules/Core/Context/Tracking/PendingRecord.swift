@@ -43,6 +43,8 @@ final class PendingRecord {
   /// The latest version of the record that a child context has read before its edit; 0 for none. Of a delete, the version
   /// that the deleting child has read.
   @exclusivity(unchecked) var versionReadByChild: Int64 = 0
+  /// Whether the store may have the new record already, with the reserved key: a save failed, and its outcome is unknown.
+  @exclusivity(unchecked) var mayBeStored = false
   /// Whether another writer has deleted the record, and the record has left the context for this reason.
   @exclusivity(unchecked) var isDeletedElsewhere = false
   /// For a record without a context: the related objects, which are inserted together with this record's object.

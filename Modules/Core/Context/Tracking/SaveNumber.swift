@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Counts the beginnings and ends of a context's saves, so that a stream on another thread can begin between two saves.
+/// Counts the beginnings and ends of a context's saves, so that a stream on another thread can begin between two saves,
+/// and so that a child notices a save. A replacement of identifiers counts as a save.
 /// Also records whether the context has written changes, because a retry would write them twice.
 final class SaveNumber: Sendable {
   private let number = Atomic<Int>(0)
@@ -12,9 +13,12 @@ final class SaveNumber: Sendable {
 
   func noteCommit() { committed.store(true, ordering: .releasing) }
 
+  /// The number of beginnings and ends so far.
+  var count: Int { number.load(ordering: .sequentiallyConsistent) }
+
   /// The number of beginnings and ends so far; `nil` during a save.
   var value: Int? {
-    let value = number.load(ordering: .sequentiallyConsistent)
+    let value = count
     return value % 2 == 0 ? value : nil
   }
 

@@ -3,7 +3,8 @@
 extension ManagedObject {
   /// Records the write of a slot.
   @inline(never) final func recordUndo(of slot: Int, before value: AttributeValue) {
-    storage?.undo?.record(.value(self, slot: slot, before: value))
+    let isFirst = pending?.changed.contains(slot) != true
+    storage?.undo?.record(.value(self, slot: slot, before: value, isFirst: isFirst))
   }
 
   /// Records a change of the members of a relationship.
@@ -44,5 +45,16 @@ extension ManagedObject {
       for id in changes.added { try recordUndo(of: .add(current(id)), relationship) }
       if let order = changes.order { try recordUndo(of: .order(order), relationship) }
     }
+  }
+
+  /// The value that another writer has saved in place of the value before an unsaved edit; `nil` if no save has overtaken
+  /// the edit. Without the edit, the record has no change of the property and no conflict.
+  ///
+  /// References are left out: the undo of a move returns the record to its former owner.
+  final func savedValue(replacing before: AttributeValue, at slot: Int) -> AttributeValue? {
+    guard let pending, let base = pending.base, case .attribute = entity.slots[slot],
+      pending.overtaken?[slot] == before
+    else { return nil }
+    return base[slot]
   }
 }

@@ -56,26 +56,28 @@ extension ManagedObjectContext {
   final func revert(_ step: UndoStep, by history: UndoHistory) throws {
     do {
       switch step {
-      case .value(let recorded, let slot, let before):
+      case .value(let recorded, let slot, let before, let isFirst):
         guard let object = try presentObject(recorded) else { return }
-        try restore(present(before, by: history), at: slot, of: object)
+        let saved = isFirst ? object.savedValue(replacing: before, at: slot) : nil
+        try restore(saved ?? present(before, by: history), at: slot, of: object)
       case .added(let recorded, let relationship, let id):
-        try presentObject(recorded)?.changeMembers(of: relationship, .remove(history.present(id, in: self)))
+        let id = history.present(id, in: self)
+        guard let object = try presentObject(recorded), try lists(id, in: relationship, of: object) else { return }
+        try object.changeMembers(of: relationship, .remove(id))
       case .removed(let recorded, let relationship, let id):
         guard let object = try presentObject(recorded), !storage.deletedWhileEdited.contains(object.recordID) else {
           return
         }
         let id = history.present(id, in: self)
-        guard isRestorable(id) else { return }
-        // Delete rules do not remove a deleted member from a relationship without an inverse, so that the member may
-        // still be there.
-        if relationship.inverse == nil, try object.changedMemberIDs(of: relationship).contains(id) { return }
+        guard isRestorable(id), try !lists(id, in: relationship, of: object) else { return }
         try object.changeMembers(of: relationship, .add(id))
       case .list(let list):
         guard let object = try presentObject(list.object) else { return }
         let members = try object.changedMemberIDs(of: list.relationship)
         let gone = Set(list.removed.lazy.map { history.present($0, in: self) }.filter { !self.isRestorable($0) })
-        let reverted = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
+        let former = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
+        let below = try object.memberList(of: list.relationship).ids
+        let reverted = list.isFormerOrder(below, of: former) { history.present($0, in: self) } ? below : former
         if reverted != members { try object.changeMembers(of: list.relationship, .replace(members, by: reverted)) }
       case .inserted(let object):
         guard isPresent(object) else { return }
@@ -105,6 +107,33 @@ extension ManagedObjectContext {
   private final func isRestorable(_ id: ManagedObjectID) -> Bool {
     guard let object = storage.registry.object(for: id), object.isLoaded else { return false }
     return isPresent(object) && !storage.deletedWhileEdited.contains(id)
+  }
+
+  /// Whether the list of an unordered relationship has a member. Another writer may have added or removed the member since
+  /// the group, and a change without an effect would be one to redo.
+  private final func lists(
+    _ id: ManagedObjectID, in relationship: RelationshipDescription, of object: ManagedObject
+  ) throws -> Bool {
+    if let isMember = object.pending?.members[relationship]?.contains(id) { return isMember }
+    // Delete rules do not remove a deleted member from a relationship without an inverse, so that the list may still have
+    // the member.
+    guard let inverse = relationship.inverse else { return try object.memberList(of: relationship).contains(id) }
+    guard let slot = inverse.slot else {
+      let member = storage.registry.object(for: id)
+      // The undo has changed the other side already. Both sides make one decision.
+      if let isMember = member?.pending?.members[inverse]?.contains(object.recordID) { return !isMember }
+      // A loaded list of the other side saves a look-up.
+      if object.loadedList(of: relationship) == nil, let list = member?.loadedList(of: inverse) {
+        return list.contains(object.recordID)
+      }
+      return try object.hasMember(id, of: relationship)
+    }
+    // The list below the changes follows from the rows below the changes. Another step of the group may have restored the
+    // member's reference already.
+    let member = try object.member(id, of: relationship)
+    try member.loadRow()
+    let below = member.pending == nil ? member.row : member.pending?.base
+    return below?[slot] == AttributeValue.reference(object.recordID)
   }
 
   /// Restores the value of a slot. A reference to a record that another writer has deleted becomes `nil`, as the delete

@@ -2,16 +2,19 @@
 
 extension ManagedObjectContext {
   /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again. A record
-  /// that another writer has deleted too stays deleted.
+  /// that another writer has deleted too stays deleted, and a record that exists again is not inserted a second time.
   ///
-  /// - Throws: Errors of loading members. No delete is reverted then.
+  /// - Throws: Errors of loading records and members. No delete is reverted then.
   final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
-    let deletes = deletes.filter { !$0.record.isDeletedElsewhere }
+    let allDeletes = deletes.filter { !$0.record.isDeletedElsewhere }
     // The saved deletes, and deletes of objects that were never saved.
-    let detachedDeletes = deletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
+    let allDetached = allDeletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
     // A read that fails later would leave members out as if other writers had deleted them.
-    let members = try loadMembers(of: detachedDeletes, by: history)
-    defer { withExtendedLifetime(members) {} }
+    let loaded = try loadRecordsAndMembers(of: allDetached, by: history)
+    defer { withExtendedLifetime(loaded) {} }
+    let obsolete = Set(allDetached.filter(existsAgain).map(ObjectIdentifier.init))
+    let deletes = allDeletes.filter { !obsolete.contains(ObjectIdentifier($0)) }
+    let detachedDeletes = allDetached.filter { !obsolete.contains(ObjectIdentifier($0)) }
     // The records refer to each other. So all identifiers are renewed first, then the records, then their members.
     for deleted in detachedDeletes { renewIdentifier(of: deleted, by: history) }
     for deleted in deletes {
@@ -30,6 +33,28 @@ extension ManagedObjectContext {
   private final func isMarked(_ deleted: DeletedObject) -> Bool {
     guard let record = deleted.object.pending, record.isTracked else { return false }
     return record === deleted.record || record.kind == .deleted
+  }
+
+  /// Whether a record whose delete was saved exists again: a parent has reverted the delete that it got from this
+  /// context, or another writer's merge policy has restored the record. Called after the load of the record.
+  private final func existsAgain(_ deleted: DeletedObject) -> Bool {
+    guard deleted.record.base != nil else { return false }
+    let id = presentID(of: deleted)
+    if id.isTemporaryID { return inheritedRecord(of: id)?.isDeleted == false }
+    guard let object = storage.registry.object(for: id), object.isLoaded else { return false }
+    return isPresent(object)
+  }
+
+  /// The present identifier of a deleted record. A context notes the permanent identifiers of its own objects only. The
+  /// parent that has brought an unsaved record back, and has saved it since, knows the permanent identifier.
+  private final func presentID(of deleted: DeletedObject) -> ManagedObjectID {
+    let id = current(deleted.record.permanentID)
+    guard id.isTemporaryID else { return id }
+    for ancestor in ancestors {
+      let present = ancestor.storage.withPending { ancestor.storage.formerIDs.current(id) }
+      if present != id { return present }
+    }
+    return id
   }
 
   private final func unmark(_ deleted: DeletedObject) {
@@ -71,7 +96,7 @@ extension ManagedObjectContext {
     // The values are values of the user, not defaults: `changedValues()` and merge policies read the changed slots.
     if former.base == nil {
       (record.changed, record.initialState) = (former.changed, former.initialState)
-      record.reservedID = former.reservedID
+      (record.reservedID, record.mayBeStored) = (former.reservedID, former.mayBeStored)
       record.assignedStore = former.assignedStore
       record.members = former.members.mapValues { $0.mapped { history.present($0, in: self) } }
     } else {
@@ -82,14 +107,19 @@ extension ManagedObjectContext {
     return record
   }
 
-  /// Loads the former targets and members of objects that are inserted again, in one read for each store.
+  /// Loads the records of saved deletes, and the former targets and members of objects that are inserted again, in one
+  /// read for each store.
   ///
-  /// - Returns: The targets and members that still exist, for the caller to retain.
-  private final func loadMembers(of deletes: [DeletedObject], by history: UndoHistory) throws -> [ManagedObject] {
+  /// - Returns: The objects of the records that exist, for the caller to retain.
+  private final func loadRecordsAndMembers(
+    of deletes: [DeletedObject], by history: UndoHistory
+  ) throws -> [ManagedObject] {
     // These members are inserted again too, by other identifiers.
     let deletedIDs = Set(deletes.map(\.record.permanentID))
     var ids: [ManagedObjectID] = []
     for deleted in deletes where deleted.record.base != nil {
+      let own = presentID(of: deleted)
+      if !own.isTemporaryID { ids.append(own) }
       for id in deleted.targets + deleted.members.values.joined() where !deletedIDs.contains(id) {
         let present = history.present(id, in: self)
         if !present.isTemporaryID { ids.append(present) }

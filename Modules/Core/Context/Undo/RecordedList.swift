@@ -74,6 +74,21 @@ final class RecordedList {
       ? restored.inserting(where: { !former.contains($0) }, from: remaining)
       : remaining.inserting(where: missing.contains, from: before)
   }
+
+  /// Whether a list has the members after the undo, and the former members among them in their order. Without the group's
+  /// changes, the list below the unsaved changes is such a list, and has the others where other writers have added them.
+  ///
+  /// - Parameters:
+  ///   - list: The list below the unsaved changes.
+  ///   - reverted: The members after the undo.
+  ///   - present: Returns the present identifier for a recorded one.
+  func isFormerOrder(
+    _ list: [ManagedObjectID], of reverted: [ManagedObjectID], _ present: (ManagedObjectID) -> ManagedObjectID
+  ) -> Bool {
+    guard list.count == reverted.count, Set(list) == Set(reverted) else { return false }
+    let former = Set(before.map(present))
+    return list.filter(former.contains) == reverted.filter(former.contains)
+  }
 }
 
 extension [ManagedObjectID] {

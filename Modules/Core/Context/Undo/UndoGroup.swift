@@ -31,7 +31,7 @@ struct UndoGroup {
   var stepsToRevert: [UndoStep] {
     var written: Set<SlotKey> = []
     let first = steps.filter { step in
-      guard case .value(let object, let slot, _) = step else { return true }
+      guard case .value(let object, let slot, _, _) = step else { return true }
       return written.insert(SlotKey(object: ObjectIdentifier(object), slot: slot)).inserted
     }
     return first.reversed()
@@ -40,7 +40,7 @@ struct UndoGroup {
   /// Adds a change, before the change is made.
   mutating func append(_ step: UndoStep) {
     switch step {
-    case .value(let object, let slot, _): if steps.last?.isValue(of: object, at: slot) == true { return }
+    case .value(let object, let slot, _, _): if steps.last?.isValue(of: object, at: slot) == true { return }
     case .list(let list): lists[ListKey(list.object, list.relationship)] = list
     case .deleted(let deleted): deletesByObject[ObjectIdentifier(deleted.object)] = deleted
     case .added, .removed, .inserted: break

@@ -11,7 +11,8 @@ extension UndoHistory {
     let joined = Set(objects.map(ObjectIdentifier.init))
     removeSteps { step in
       switch step {
-      case .value(let object, let slot, _): joined.contains(ObjectIdentifier(object)) && !object.entity.isOneToOne(slot)
+      case .value(let object, let slot, _, _):
+        joined.contains(ObjectIdentifier(object)) && !object.entity.isOneToOne(slot)
       case .inserted(let object): joined.contains(ObjectIdentifier(object))
       case .added(let object, let relationship, let id), .removed(let object, let relationship, let id):
         relationship.inverse?.isToMany == false && ids.contains(id)

@@ -18,11 +18,12 @@
 /// An undo is an ordinary unsaved change of the context: observers are notified, and ``redo()`` reverts it. The history
 /// survives saves: the undo of a saved change is a new edit of the saved record, and the undo of a saved delete inserts
 /// the same object as a new record, with another identifier. An undo skips records that other writers have deleted, and
-/// clears references to them; it does not bring back a record that another writer has deleted too. A record leaves the
-/// list of an owner, and loses the reference of a partner in a one-to-one relationship, that another writer has given it
-/// since. A rollback and a reset of the context remove all groups. A save in which an inserted record becomes a stored
-/// record, see ``MergePolicy``, removes the insert and its values from the history. A later undo leaves the stored
-/// record, and reverts the changes of other records that lead to it.
+/// clears references to them; it does not bring back a record that another writer has deleted too, and inserts no record
+/// that exists again. A record leaves the list of an owner, and loses the reference of a partner in a one-to-one
+/// relationship, that another writer has given it since. A rollback and a reset of the context remove all groups. A save
+/// in which an inserted record becomes a stored record, see ``MergePolicy``, removes the insert and its values from the
+/// history. A later undo leaves the stored record, and reverts the changes of other records that lead to it. The undo of
+/// an unsaved edit of an attribute that another writer has saved since shows that writer's value.
 ///
 /// The history retains the objects of its groups. Recording costs some tens of nanoseconds for each change; the first
 /// change of an ordered relationship in a group reads the list, and the group keeps a copy, some 16 bytes for each member.

@@ -1,7 +1,7 @@
 /// One recorded change: the changed part of an object, with its state before the change.
 enum UndoStep {
-  /// A value in a slot.
-  case value(ManagedObject, slot: Int, before: AttributeValue)
+  /// A value in a slot. The last element says whether the record had no unsaved change of the value before.
+  case value(ManagedObject, slot: Int, before: AttributeValue, isFirst: Bool = false)
   /// A member added to an unordered relationship.
   case added(ManagedObject, RelationshipDescription, ManagedObjectID)
   /// A member removed from an unordered relationship.
@@ -14,14 +14,18 @@ enum UndoStep {
   /// Whether the step is the write of the same slot of an object. The earlier of two such steps has the state to
   /// restore.
   func isValue(of object: ManagedObject, at slot: Int) -> Bool {
-    if case .value(let written, let writtenSlot, _) = self { written === object && writtenSlot == slot } else { false }
+    if case .value(let written, let writtenSlot, _, _) = self {
+      written === object && writtenSlot == slot
+    } else {
+      false
+    }
   }
 
   /// The temporary identifiers in the state before the change, of the member, and of the records that a deleted record
   /// refers to.
   var temporaryIDs: [ManagedObjectID] {
     switch self {
-    case .value(_, _, .reference(let id)), .added(_, _, let id), .removed(_, _, let id):
+    case .value(_, _, .reference(let id), _), .added(_, _, let id), .removed(_, _, let id):
       id.isTemporaryID ? [id] : []
     case .list(let list): list.before.filter(\.isTemporaryID)
     case .deleted(let deleted): deleted.record.partners.filter(\.isTemporaryID)
@@ -41,7 +45,7 @@ enum UndoStep {
   /// The identifiers that an undo of the step replaces by present ones.
   var recordedIDs: [ManagedObjectID] {
     switch self {
-    case .value(_, _, .reference(let id)), .added(_, _, let id), .removed(_, _, let id): [id]
+    case .value(_, _, .reference(let id), _), .added(_, _, let id), .removed(_, _, let id): [id]
     case .list(let list): list.recordedIDs
     case .deleted(let deleted): deleted.record.partners + deleted.members.values.flatMap { $0 }
     default: []

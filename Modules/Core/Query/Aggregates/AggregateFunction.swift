@@ -88,7 +88,7 @@ extension AggregateFunction {
 }
 
 /// An aggregate function and the property whose values it reads.
-public struct Aggregate: Sendable, Hashable {
+public struct AggregateExpression: Sendable, Hashable {
   /// The function.
   public var function: AggregateFunction
   /// The path to an attribute or a to-one relationship, over to-one relationships if any; `nil` for the number of

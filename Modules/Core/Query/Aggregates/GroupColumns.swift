@@ -38,7 +38,7 @@ struct GroupColumns {
   private(set) var columns: [Column] = []
   private(set) var keys: [PropertyPath] = []
   /// The aggregates to compute, without averages.
-  private(set) var aggregates: [Aggregate] = []
+  private(set) var aggregates: [AggregateExpression] = []
   /// The paths that keys and aggregates read.
   private(set) var readPaths: [ResolvedPath] = []
   /// The indices in `columns`.
@@ -138,7 +138,7 @@ struct GroupColumns {
     if let index = aggregateIndices[definition] { return index }
     let index = aggregates.count
     aggregateIndices[definition] = index
-    aggregates.append(Aggregate(function, of: operand == nil ? nil : path))
+    aggregates.append(AggregateExpression(function, of: operand == nil ? nil : path))
     if let operand { readPaths.append(operand) }
     return index
   }

@@ -24,13 +24,13 @@ public struct PreparedGroups: Sendable {
   ///   for a path that continues after an attribute; ``ErrorCode/invalidFetchRequest`` for a function without a meaning
   ///   for the values.
   public init(
-    keys: [PropertyPath], aggregates: [Aggregate], for entity: EntityDescription
+    keys: [PropertyPath], aggregates: [AggregateExpression], for entity: EntityDescription
   ) throws(CoherenceError) {
     var compiler = PredicateCompiler(entity: entity)
     self.keys = try keys.map { (path: PropertyPath) throws(CoherenceError) -> Operand in
       compiler.operand(try ResolvedPath(path, from: entity))
     }
-    operations = try aggregates.map { (aggregate: Aggregate) throws(CoherenceError) -> Operation in
+    operations = try aggregates.map { (aggregate: AggregateExpression) throws(CoherenceError) -> Operation in
       guard let path = aggregate.path else { return Operation(function: .count, operand: nil, storage: .int64) }
       let resolved = try ResolvedPath(path, from: entity)
       _ = try aggregate.function.result(for: resolved, at: path.description)

@@ -87,7 +87,9 @@ struct FetchExecution {
       return try pass(fetch, filter, OverlayMerge([], plan, filter.source), to: &sink)
     }
     if try sink.receiveAll(from: fetch.cursor, in: context) { return }
-    try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) { try sink.receive($0) }
+    try context.forEachBatch(of: fetch.cursor, of: plan.query.entity, isSharing: sink.sharesRows) {
+      try sink.receive($0)
+    }
   }
 
   /// Reads the rows of the only store in order, no further than the range if the store orders them exactly, and merges
@@ -109,12 +111,14 @@ struct FetchExecution {
     var merge = merge
     guard fetch.isOrderExact else {
       var all = RecordSink(merge.unsavedRecords, sharesRows: sink.sharesRows)
-      try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows) {
+      try context.forEachBatch(of: fetch.cursor, of: plan.query.entity, isSharing: sink.sharesRows) {
         all.receive(try filter.matching($0, predicate))
       }
       return try sink.receive(plan.range.part(of: try filter.sorted(all.records)))
     }
-    try context.forEachBatch(of: fetch.cursor, isSharing: sink.sharesRows, while: { merge.isOpen }) {
+    try context.forEachBatch(
+      of: fetch.cursor, of: plan.query.entity, isSharing: sink.sharesRows, while: { merge.isOpen }
+    ) {
       try merge.pass(filter.matching($0, predicate), to: &sink)
     }
     try merge.finish(into: &sink)
@@ -142,7 +146,8 @@ struct FetchExecution {
       let predicate = plan.dependsOnUnsaved || !fetch.isPredicateExact ? plan.predicate : nil
       var missing = query.limit ?? .max
       try context.forEachBatch(
-        of: fetch.cursor, isSharing: sink.sharesRows, while: { !fetch.isOrderExact || missing > 0 }
+        of: fetch.cursor, of: query.entity, isSharing: sink.sharesRows,
+        while: { !fetch.isOrderExact || missing > 0 }
       ) {
         let rows = try filter.matching($0, predicate)
         missing -= rows.count

@@ -8,7 +8,9 @@ extension ManagedObjectContext {
     let limit = query.limit ?? Int.max
     let fetch = try beginFetch(query, from: reader(for: store))
     var rows: [Row] = []
-    try forEachBatch(of: fetch.cursor, while: { !fetch.isOrderExact || rows.count < limit }) { batch in
+    try forEachBatch(
+      of: fetch.cursor, of: query.entity, while: { !fetch.isOrderExact || rows.count < limit }
+    ) { batch in
       guard !fetch.isPredicateExact, let predicate else { return rows += batch }
       rows += try source.matching(batch, predicate, of: query.entity)
     }

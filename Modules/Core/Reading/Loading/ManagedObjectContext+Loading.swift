@@ -72,6 +72,7 @@ extension ManagedObjectContext {
     let (reader, cachedRows) = try lease.reader(for: coordinator.store(of: id), with: coordinator.rowCache)
     if let row = try cachedRows?.row(id) { return row }
     guard let row = try reader.row(id.key, of: id.entity) else { return nil }
+    try id.entity.check(row)
     guard lease.pins == 0 else { return row }
     // The cache gets the row before the row is shared. It then drops rows of an earlier state, one of which the sharing
     // could otherwise put in place of this row.
@@ -109,6 +110,7 @@ extension ManagedObjectContext {
       if let cachedRows { result += try cachedRows.rows(&missing, in: key.space) }
       guard !missing.isEmpty else { continue }
       var rows = try reader.rows(missing, of: key.space.root)
+      try key.space.root.check(rows)
       if lease.pins == 0 {
         cachedRows?.enter(rows)
         key.space.rows.share(&rows)

@@ -70,7 +70,9 @@ extension ManagedObjectContext {
         if let fetch = try reader.fetchMembers(query) {
           noteFault(of: relationship, in: owner.entity)
           var isEmpty = true
-          try forEachBatch(of: fetch.cursor, isSharing: false, while: { isEmpty }) { isEmpty = $0.isEmpty }
+          try forEachBatch(of: fetch.cursor, of: query.query.entity, isSharing: false, while: { isEmpty }) {
+            isEmpty = $0.isEmpty
+          }
           return isEmpty
         }
       }

@@ -112,7 +112,7 @@ extension ManagedObjectContext {
     case .store(let reader):
       let query = MemberQuery(relationship: relationship, owner: owner.recordID.key, query: requestPlan.query)
       if let fetch = try reader.fetchMembers(query) {
-        let objects = try objects(of: fetch)
+        let objects = try objects(of: fetch, requestPlan.query.entity)
         if objects.isEmpty { try requireOwner(owner, of: relationship) }
         try prefetch(requestPlan.prefetches, of: objects)
         return objects
@@ -123,10 +123,12 @@ extension ManagedObjectContext {
   }
 
   /// The objects of a fetch without a further filter, as a group whose relationships are read together.
-  private final func objects(of fetch: StoreFetch) throws -> [ManagedObject] {
+  private final func objects(of fetch: StoreFetch, _ entity: EntityDescription) throws -> [ManagedObject] {
     let group = storage.groups.make(.fetch)
     var result: [ManagedObject] = []
-    try forEachBatch(of: fetch.cursor) { objects(for: try belowRows($0), into: &result, .awakensLater, in: group) }
+    try forEachBatch(of: fetch.cursor, of: entity) {
+      objects(for: try belowRows($0), into: &result, .awakensLater, in: group)
+    }
     storage.groups.enter(group)
     return result
   }
@@ -164,7 +166,7 @@ extension ManagedObjectContext {
     guard let fetch = try reader.fetchMembers(query) else { return nil }
     let group = storage.groups.make(.fetch)
     var result: [ManagedObject] = []
-    try forEachBatch(of: fetch.cursor, while: { range.isOpen }) { rows in
+    try forEachBatch(of: fetch.cursor, of: plan.query.entity, while: { range.isOpen }) { rows in
       // A member added both by the context and by another writer has its position in the store.
       if !added.isEmpty {
         let saved = Set(rows.lazy.map(\.id))

@@ -85,7 +85,9 @@ final class StreamedFetch {
   private func sort(_ cursor: any RowCursor, _ predicate: PreparedPredicate?, with matches: [RecordState]) throws {
     let filter = RecordFilter(plan, StoredRecords(context: context), unsaved: unsaved)
     var all = RecordSink(matches, sharesRows: false)
-    try context.forEachBatch(of: cursor, isSharing: false) { all.receive(try filter.matching($0, predicate)) }
+    try context.forEachBatch(of: cursor, of: plan.query.entity, isSharing: false) {
+      all.receive(try filter.matching($0, predicate))
+    }
     gathered = plan.range.part(of: try filter.sorted(all.records))
   }
 
@@ -113,6 +115,7 @@ final class StreamedFetch {
       self.cursor = nil
       return try finishMerge(into: &sink)
     }
+    try plan.query.entity.check(rows)
     guard merge != nil else {
       try sink.receive(rows)
       return true

@@ -68,8 +68,10 @@ struct BatchAssignments {
   /// - Returns: The identifiers of the changed records; `nil`, without a change, for a store without this support.
   func execute(_ query: StoreQuery, in store: any PersistentStore) throws -> [ManagedObjectID]? {
     guard let arithmetic else { return nil }
-    if arithmetic.isEmpty { return try (store as? any BatchExecuting)?.batchUpdate(query, values: constants) }
-    return try (store as? any BatchCalculating)?.batchUpdate(query, values: constants, arithmetic: arithmetic)
+    return try store.writing {
+      if arithmetic.isEmpty { return try (store as? any BatchExecuting)?.batchUpdate(query, values: constants) }
+      return try (store as? any BatchCalculating)?.batchUpdate(query, values: constants, arithmetic: arithmetic)
+    }
   }
 
   /// The new values of a record.

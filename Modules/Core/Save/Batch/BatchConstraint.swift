@@ -56,7 +56,7 @@ struct BatchConstraint {
   /// Reads the stored rows with the constraint values of rows to insert, by these values.
   func storedRows(for rows: [Row], by fallback: BatchFallback) throws -> [[AttributeValue]: Row] {
     var found: [[AttributeValue]: Row] = [:]
-    let keys = rows.compactMap(key)
+    let keys = ordered(rows.compactMap(key))
     for start in stride(from: 0, to: keys.count, by: Self.valuesOfOneRead) {
       let keysOfRead = keys[start..<min(start + Self.valuesOfOneRead, keys.count)]
       let conditions = attributes.enumerated().map { index, attribute in
@@ -70,6 +70,19 @@ struct BatchConstraint {
       }
     }
     return found
+  }
+
+  /// Returns keys in the order of their values. The keys of one read then share values of the first attributes, so that
+  /// the conditions on the attributes match few further rows. In any other order they may match all rows of the entity.
+  private func ordered(_ keys: [[AttributeValue]]) -> [[AttributeValue]] {
+    guard attributes.count > 1 else { return keys }
+    return keys.sorted { left, right in
+      for (value, other) in zip(left, right) {
+        let order = value.order(to: other)
+        if order != 0 { return order < 0 }
+      }
+      return false
+    }
   }
 
   /// The error for a row with the constraint values of a record of another entity.

@@ -28,7 +28,8 @@ struct BatchInsertion {
   ) throws {
     self.entity = entity
     self.store = store
-    derivedValues = DerivedValues(in: try context.coordinator(), by: context.transactionAuthor)
+    let coordinator = try context.coordinator()
+    derivedValues = DerivedValues(in: coordinator, by: context.transactionAuthor)
     let slots = try request.names.map { try entity.slotForInsert(named: $0) }
     given = SlotSet(slots)
     switch request.duplicatePolicy {
@@ -39,7 +40,9 @@ struct BatchInsertion {
     updatable = try request.propertiesToUpdate.map { names in
       SlotSet(try names.map { try entity.slotForInsert(named: $0) })
     }
-    let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, derivedValues) { context.current($0) }
+    let check = BatchRowCheck(of: entity, slots: slots, in: store.identifier, of: coordinator, derivedValues) {
+      context.current($0)
+    }
     var values = try request.rows.map { try check.values($0) }
     if let constraint { values = constraint.unique(values, keepsLast: updatesDuplicates) }
     guard !values.isEmpty else {
@@ -122,9 +125,11 @@ struct BatchInsertion {
       !store.environment.model.derivations.isConcerned(by: [entity], slots: nil),
       let constraint, let store = store as? any BatchUpserting,
       rows.allSatisfy({ constraint.key(of: $0) != nil }),
-      let outcome = try store.upsert(
-        rows, of: entity, constraint: constraint.slots, compared: compared,
-        written: compared.isEmpty ? compared : written)
+      let outcome = try store.writing({
+        try store.upsert(
+          rows, of: entity, constraint: constraint.slots, compared: compared,
+          written: compared.isEmpty ? compared : written)
+      })
     {
       return Outcome(rows: rows.filter { outcome.inserted.contains($0.key) }, updated: outcome.updated)
     }

@@ -3,6 +3,7 @@ struct BatchRowCheck {
   private let entity: EntityDescription
   private let slots: [Int]
   private let store: StoreIdentifier
+  private let coordinator: PersistentStoreCoordinator
   private let derivedValues: DerivedValues
   private let defaults: [AttributeValue]
   /// Returns the permanent identifier for a former temporary identifier.
@@ -13,12 +14,13 @@ struct BatchRowCheck {
   ///   - current: Returns the permanent identifier for the former temporary identifier of a saved object, and any other
   ///     identifier unchanged.
   init(
-    of entity: EntityDescription, slots: [Int], in store: StoreIdentifier, _ derivedValues: DerivedValues,
-    current: @escaping (ManagedObjectID) -> ManagedObjectID
+    of entity: EntityDescription, slots: [Int], in store: StoreIdentifier, of coordinator: PersistentStoreCoordinator,
+    _ derivedValues: DerivedValues, current: @escaping (ManagedObjectID) -> ManagedObjectID
   ) {
     self.entity = entity
     self.slots = slots
     self.store = store
+    self.coordinator = coordinator
     self.derivedValues = derivedValues
     defaults = entity.defaultValues
     self.current = current
@@ -27,7 +29,7 @@ struct BatchRowCheck {
   /// Checks the given values of a row, and returns the values of all slots.
   ///
   /// - Throws: ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/missingValue``,
-  ///   ``ErrorCode/relationshipCrossesStores``.
+  ///   ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for a record of a detached store.
   func values(_ given: [AttributeValue?]) throws -> [AttributeValue] {
     var values = defaults
     for (index, value) in given.enumerated() {
@@ -65,6 +67,7 @@ struct BatchRowCheck {
         )
       }
       guard target.storeIdentifier == store else {
+        _ = try coordinator.store(of: target)
         throw CoherenceError(
           .relationshipCrossesStores,
           "A row of a batch insert leads by \(name) into another store; keep both records in one store.")

@@ -70,7 +70,7 @@ extension ManagedObjectContext {
         let outcomes = BatchOutcomes(in: stores) { store in
           var fallback = BatchFallback(self, store, recording)
           let isDirect = recording == nil && !concernsDerivations(entity, query, slots: nil)
-          let batch = isDirect ? try (store as? any BatchExecuting)?.batchDelete(query) : nil
+          let batch = try store.writing { isDirect ? try (store as? any BatchExecuting)?.batchDelete(query) : nil }
           let outcome = try batch ?? fallback.delete(query)
           changes.updated += fallback.derived
           changes.deleted += outcome.deleted

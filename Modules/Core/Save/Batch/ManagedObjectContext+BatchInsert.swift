@@ -13,9 +13,9 @@ extension ManagedObjectContext {
   /// - Throws: ``ErrorCode/unknownEntity``, also for an abstract entity; ``ErrorCode/unknownProperty``,
   ///   ``ErrorCode/wrongType``, ``ErrorCode/invalidValue``, ``ErrorCode/missingValue``, ``ErrorCode/noStore``,
   ///   ``ErrorCode/invalidFetchRequest`` for attributes without a uniqueness constraint;
-  ///   ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/danglingReference``, ``ErrorCode/uniquenessViolated``, and
-  ///   errors of participants and of the store. Nothing is inserted then, unless the error's ``CoherenceError/outcome``
-  ///   is unknown.
+  ///   ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/danglingReference``, ``ErrorCode/uniquenessViolated``;
+  ///   ``ErrorCode/storeDetached`` for a reference to a record of a detached store; and errors of participants and of
+  ///   the store. Nothing is inserted then, unless the error's ``CoherenceError/outcome`` is unknown.
   @discardableResult
   public final func execute(
     _ request: BatchInsertRequest, in store: (any PersistentStore)? = nil

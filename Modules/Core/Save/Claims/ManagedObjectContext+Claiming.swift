@@ -102,7 +102,9 @@ extension ManagedObjectContext {
           var fallback = BatchFallback(self, store, recording)
           do {
             let isDirect = recording == nil && !concernsDerivations(entity, query, slots: SlotSet(values.keys))
-            let rows = isDirect ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
+            let rows = try store.writing {
+              isDirect ? try (store as? any RecordClaiming)?.claim(query, setting: values) : nil
+            }
             changes.refreshed += try rows?.map(\.id) ?? fallback.claim(query, values: values)
             claimed += rows ?? []
             changes.updated += fallback.derived

@@ -25,7 +25,7 @@ struct ConflictResolution {
   /// The ordered lists that the policy has decided.
   var lists: ListMerge
   /// The relationships whose lists in the context are out of date: another writer has moved a record to another owner,
-  /// or the policy has discarded changes of the members.
+  /// the policy has discarded changes of the members, or another writer has deleted the record together with its links.
   var ownerLists: Set<RelationshipDescription> = []
   /// The partners in one-to-one relationships of records about which the policy has decided since the last read, see
   /// ``readOutdatedPartners()``.
@@ -146,6 +146,11 @@ struct ConflictResolution {
     of conflict: Conflict, _ change: RecordChange, by policy: MergePolicy
   ) throws -> MergePolicy.Resolution {
     guard madeByChildren.contains(change.id) || movesInListsOfChildren(change) else {
+      // Both writers have deleted the record. A merge before the save would have removed the object.
+      if case .error = policy.kind.fallback, change.kind == .deleted, conflict.store == nil, context.showsSavesOfOthers
+      {
+        return .discard
+      }
       return try policy.resolve(conflict, changed: change.changed, mergesProperties: context.showsSavesOfOthers)
     }
     return try MergePolicy.objectTrumps.resolve(conflict, changed: change.changed, mergesProperties: false)
@@ -160,8 +165,11 @@ struct ConflictResolution {
   }
 
   /// Records the relationships whose lists name the owners of a record, if this save or another writer has moved the
-  /// record: the context has changed its lists for its own edit, and the policy may decide for another owner.
+  /// record: the context has changed its lists for its own edit, and the policy may decide for another owner. Records the
+  /// relationships with links of a deleted record.
   private mutating func noteOwners(of change: RecordChange, _ storeRow: Row?) {
+    // A restored record has none of the links that the context has read.
+    if storeRow == nil { ownerLists.formUnion(change.entity.relationships.filter(\.isLinked)) }
     for list in change.entity.listsDerivedFromRows {
       guard let slot = list.inverse?.slot else { continue }
       if change.changed.contains(slot) || storeRow?[slot] != change.base?[slot] { ownerLists.insert(list) }

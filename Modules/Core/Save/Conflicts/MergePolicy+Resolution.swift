@@ -16,7 +16,7 @@ extension MergePolicy {
   ///   - mergesProperties: Whether changes of different properties merge without a conflict, as they do when a context
   ///     refreshes a row before its save.
   func resolve(_ conflict: Conflict, changed: SlotSet, mergesProperties: Bool) throws -> Resolution {
-    if mergesProperties, case .error = kind, let values = conflict.mergedProperties(changed) { return .write(values) }
+    if mergesProperties, let values = valuesWithoutConflict(conflict, changed) { return .write(values) }
     let isAllowed = try allows?(conflict) ?? true
     let resolution = isAllowed ? try decision(conflict, changed: changed) : .discard
     switch resolution {
@@ -25,6 +25,13 @@ extension MergePolicy {
     case .fail: break
     }
     return resolution
+  }
+
+  /// The values of edits that are no conflict where properties are compared; `nil` for a conflict, and under a policy with
+  /// a rule for the record or with another fallback than ``error``.
+  private func valuesWithoutConflict(_ conflict: Conflict, _ changed: SlotSet) -> [AttributeValue]? {
+    guard case .error = kind.fallback, let store = conflict.store, rules(for: store.entity).isEmpty else { return nil }
+    return conflict.mergedProperties(changed)
   }
 
   /// Whether the saver's order of a list wins.

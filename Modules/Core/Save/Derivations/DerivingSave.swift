@@ -30,13 +30,15 @@ struct DerivingSave {
   ///
   /// - Returns: The rows with derived values, at their new versions.
   func run(in store: any PersistentStore, by coordinator: PersistentStoreCoordinator) throws -> [Row] {
-    try coordinator.save(request, in: store) + computed
+    try store.writing { try coordinator.save(request, in: store) } + computed
   }
 
   /// Saves into the store without an update of the row cache, for batch requests.
   ///
   /// - Returns: The rows with derived values, at their new versions.
-  func run(in store: any PersistentStore) throws -> [Row] { try store.saveDeriving(request) + computed }
+  func run(in store: any PersistentStore) throws -> [Row] {
+    try store.writing { try store.saveDeriving(request) } + computed
+  }
 }
 
 extension RowChanges {

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
     let unsaved = storage.records.filter { !$0.isUnchanged }
     let records = unsaved.filter { !isParentsInsert($0) }
     if records.count < unsaved.count { try refuseEditsOfParentsInserts(unsaved) }
-    let bases = try records.map { try storedBase(of: $0) }
+    let bases = try storedBases(of: records)
     let moved = try membersMovedByParents(in: records)
     return GatheredRecords(records: records + moved, bases: bases + moved.map { _ in nil })
   }

@@ -75,7 +75,8 @@ struct LinkGatherer {
 
   /// Adds a link, unless the save deletes its member, or the member was discarded before its first save.
   ///
-  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``.
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for
+  ///   a member of a detached store.
   private mutating func add(_ link: Link, to table: LinkTable, _ member: ManagedObjectID) throws {
     if !deleted.isEmpty, deleted.contains(member) { return }
     guard let home = member.storeIdentifier else {
@@ -84,6 +85,7 @@ struct LinkGatherer {
         .danglingReference, "'\(table.forward.name)' has a member that a parent context has not saved; save it first.")
     }
     guard home == store.identifier else {
+      _ = try context.coordinator().store(of: member)
       throw CoherenceError(
         .relationshipCrossesStores, "'\(table.forward.name)' would link objects of two stores; keep both in one store.")
     }

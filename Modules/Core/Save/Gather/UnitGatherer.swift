@@ -123,7 +123,7 @@ struct UnitGatherer {
 
   /// Replaces the temporary identifiers in a row's references, and clears references to records that were never saved.
   ///
-  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``.
+  /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``, ``ErrorCode/storeDetached``.
   private func makePermanent(_ row: inout Row, _ record: PendingRecord, store: StoreIdentifier?) throws {
     for slot in record.entity.referenceSlots {
       guard case .reference(let target) = row[slot] else { continue }
@@ -134,6 +134,8 @@ struct UnitGatherer {
         continue
       }
       guard home == store else {
+        // The store of a new record is another one because the target's store is detached.
+        _ = try context.coordinator().store(of: permanent)
         throw CoherenceError(
           .relationshipCrossesStores,
           "'\(record.entity.name).\(record.entity.slots[slot].name)' leads from one store into another; "

@@ -1,7 +1,7 @@
 /// The stage of a save that reserves a key in a store for each fresh record.
 ///
 /// A reserved key stays with its record when the save fails, and the next save uses it, unless the store has refused
-/// the key; see ``UnitOfWork/releaseTakenKeys(after:)``.
+/// the key, see ``UnitOfWork/releaseTakenKeys(after:)``, or a relationship leads out of the key's store.
 struct KeyReservation {
   private let coordinator: PersistentStoreCoordinator
   /// The context's storage, which has the unsaved records that the fresh records are related to.
@@ -22,6 +22,15 @@ struct KeyReservation {
     for run in runs { groups[run.group].count += run.length }
     for index in groups.indices { try groups[index].allocate() }
     assignKeys(to: records, runs, &groups)
+  }
+
+  /// Releases the keys of the inserted records, so that the next reservation chooses their stores again. A record with an
+  /// obtained permanent identifier keeps its key. So does a record that an earlier save of unknown outcome may have
+  /// stored: with another key, the next save would store the record twice.
+  static func releaseKeys(of records: [PendingRecord]) {
+    for record in records where record.kind == .inserted && record.id.isTemporaryID && !record.mayBeStored {
+      record.reservedID = nil
+    }
   }
 
   /// Successive records without a key whose keys come from one group.

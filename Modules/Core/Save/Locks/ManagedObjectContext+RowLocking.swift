@@ -23,7 +23,8 @@ extension ManagedObjectContext {
   /// - **PostgreSQL** locks the records alone, with `SELECT … FOR UPDATE`, and the save is made in the same
   ///   transaction. New records that refer to a locked record wait too. The lock takes a connection of the pool, also
   ///   while it waits.
-  /// - **SQLite and in memory**: all writers of the store wait until the lock ends.
+  /// - **SQLite and in memory**: all writers of the store wait until the lock ends. A writer of this process that has
+  ///   waited for half a second comes before writers that begin to wait later.
   /// - A store of another package without ``RowLocking`` and ``WriterExcluding`` refuses the lock.
   ///
   /// Each call takes its locks in the same order of stores, hierarchies and keys, so that two single calls never

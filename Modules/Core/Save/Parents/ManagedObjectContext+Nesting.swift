@@ -264,6 +264,8 @@ extension ManagedObjectContext {
     for slot in record.entity.referenceSlots { own.replace(present(record[slot]), at: slot) }
     own.members = members
     own.assignedStore = record.assignedStore
+    // The child has saved past this context, and the store may have the record already.
+    if record.mayBeStored { (own.reservedID, own.mayBeStored) = (record.reservedID, true) }
     (own.changed, own.initialState) = (record.changed, record.initialState)
     own.object = object
     object.pending = own
@@ -350,27 +352,34 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// The stored row below the unsaved changes of parents; `nil` when the record's base already is the stored row.
+  /// The stored row below the unsaved changes of parents, for each record; `nil` when the record's base already is the
+  /// stored row. The rows that no parent has are read together.
   ///
   /// A parent with an unprocessed save of this context in its inbox has an older row below its changes. The record's
   /// own base is newer, and is used.
-  final func storedBase(of record: PendingRecord) throws -> StoredBase? {
-    let parents = parentEdits(of: record.id)
-    var parentBase: Row?
-    for base in parents.map(\.base) {
-      if base.version >= record.base?.version ?? base.version { parentBase = base }
+  final func storedBases(of records: [PendingRecord]) throws -> [StoredBase?] {
+    let parents = records.map { parentEdits(of: $0.id) }
+    var rows: [ManagedObjectID: Row] = [:]
+    var unknown: [ManagedObjectID] = []
+    for (record, edits) in zip(records, parents) {
+      for base in edits.map(\.base) {
+        if base.version >= record.base?.version ?? base.version { rows[record.id] = base }
+      }
+      if rows[record.id] == nil, let id = possiblyAbandonedBase(of: record) { unknown.append(id) }
     }
-    guard let row = try parentBase ?? storedBaseUnderAbandonedChanges(of: record) else { return nil }
-    return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: parents, current: present))
+    let stored = Dictionary(try committedRows(unknown).map { ($0.id, $0) }) { first, _ in first }
+    return zip(records, parents).map { record, edits in
+      let abandoned = record.base.flatMap { base in stored[base.id].flatMap { $0.version >= base.version ? $0 : nil } }
+      guard let row = rows[record.id] ?? abandoned else { return nil }
+      return StoredBase(row: row, overtaken: record.editsOvertaken(by: row, below: edits, current: present))
+    }
   }
 
-  /// The stored row of a record whose base contains unsaved changes of a parent: changes that the parent has discarded
-  /// since, or changes on top of a later row than the parent has seen.
-  private final func storedBaseUnderAbandonedChanges(of record: PendingRecord) throws -> Row? {
-    // A base that is the cached stored row has no changes of a parent.
-    guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true,
-      let stored = try committedRow(base.id), stored.version >= base.version
-    else { return nil }
-    return stored
+  /// The identifier of a record whose base may contain unsaved changes of a parent: changes that the parent has discarded
+  /// since, or changes on top of a later row than the parent has seen. `nil` for a base that is the cached stored row,
+  /// which has no changes of a parent.
+  private final func possiblyAbandonedBase(of record: PendingRecord) -> ManagedObjectID? {
+    guard let base = record.base, base.id.space.rows.row(base.key)?.isIdentical(to: base) != true else { return nil }
+    return base.id
   }
 }

@@ -56,6 +56,7 @@ extension ManagedObjectContext {
       discard(DiscardedChange(record: record, storeRow: nil))
     }
     forgetMembers(discardedIDs)
+    rereadInChildren(discardedIDs)
   }
 
   /// Brings a record back that this context has deleted, or that no store has any more, for an edit of a child. A

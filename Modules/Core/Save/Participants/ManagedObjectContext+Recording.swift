@@ -1,5 +1,3 @@
-import Synchronization
-
 extension ManagedObjectContext {
   /// Whether the coordinator's participants take part in the context's saves into stores and its batch requests; see
   /// ``SaveParticipant``. `true` unless set.

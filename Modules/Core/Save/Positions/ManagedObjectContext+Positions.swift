@@ -112,6 +112,33 @@ extension ManagedObjectContext {
   }
 }
 
+extension ContextStorage {
+  /// Reverts the positions that a failed save has given to members. The next save gives the positions again, as far as the
+  /// lists are still changed then.
+  func revertPositions() {
+    guard changesLists else { return }
+    withPending {
+      for record in records {
+        if record.kind == .updated { record.revertPositions() }
+        guard record.hasMembers else { continue }
+        for list in (record.object?.collections ?? [:]).values { list.arranged = nil }
+      }
+    }
+  }
+}
+
+extension PendingRecord {
+  /// Gives positions their saved values, and none in the list of an owner that the save has not written. The slot of the
+  /// reference to the owner precedes the slot of the position.
+  fileprivate func revertPositions() {
+    guard let base else { return }
+    for slot in changed {
+      guard case .position = entity.slots[slot] else { continue }
+      set(changed.contains(slot - 1) ? .null : base[slot], at: slot)
+    }
+  }
+}
+
 /// The new order of one list.
 private struct MemberArrangement {
   let owner: ManagedObject

@@ -44,6 +44,7 @@ extension ManagedObjectContext {
     publish(derived: committed.derived, into: &changes)
     // The objects that the context had of the other records get the values of the joins.
     for row in detachedJoins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
+    rereadInChildren(committed.discarded.compactMap { $0.storeRow == nil ? $0.record.permanentID : nil })
     if !storage.deletedWhileEdited.isEmpty { noteDeletedOwners(in: unit) }
   }
 

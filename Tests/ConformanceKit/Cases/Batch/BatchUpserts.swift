@@ -138,6 +138,25 @@ extension ConformanceSubject {
         try expectEqual(interposition.rowCount - known, 4_500)
       }
     }
+    Case("Core reads few records beside the duplicates of an upsert by two attributes", model: Venues.model) { stack in
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        // All places of 60 rows, each after a distant one.
+        let seats = (0..<3_600).map { index in
+          let number = index * 1_009 % 3_600
+          return ["row": .string("\(number / 60)"), "place": .int(Int64(number % 60))] as [String: AttributeValue]
+        }
+        try expectEqual(try context.execute(upsert(seats, by: ["row", "place"])).inserted.count, 3_600)
+        let before = interposition.rowCount
+        _ = try context.one("Seat", where: .and([equal("place", 1), equal("row", "1")]))
+        // A store that leaves predicates to Core returns all records for each read.
+        guard interposition.rowCount - before <= 1 else { return }
+        let known = interposition.rowCount
+        let changed = seats.map { $0.merging(["name": .string("a")]) { $1 } }
+        try expectEqual(try context.execute(upsert(changed, by: ["row", "place"])).updated.count, 3_600)
+        try expect(interposition.rowCount - known < 4_500, "one read for the duplicates of each record")
+      }
+    }
   }
 
   @CasesBuilder private static var otherConstraints: [Case] {
@@ -171,6 +190,22 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Seat"), 2)
       }
       try stack.read { try expectEqual(try $0.one("Seat", where: equal("place", 2)).version, 1) }
+    }
+    Case("a batch insert with a used value of another constraint is tried again twice", model: Venues.model) { stack in
+      let interposition = try stack.interpose()
+      try stack.read { context in
+        try context.execute(upsert([number(1, 1), number(2, 2)], by: ["row", "place"]))
+        let saves = interposition.saveCount
+        try expectThrows(.uniquenessViolated) {
+          try context.execute(upsert([number(2, 7), number(3, 8), number(4, 1)], by: ["row", "place"]))
+        }
+        try expectEqual(interposition.saveCount - saves, 3, "the number of saves")
+        // Without a treatment of duplicates, no further attempt finds one.
+        try expectThrows(.uniquenessViolated) {
+          try context.execute(BatchInsertRequest(entityName: "Seat", rows: [number(4, 1)]))
+        }
+        try expectEqual(interposition.saveCount - saves, 4, "the number of saves")
+      }
     }
   }
 

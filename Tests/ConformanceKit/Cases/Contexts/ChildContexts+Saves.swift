@@ -100,6 +100,22 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "A")
       }
     }
+    Case("a child of a child follows references of its parent to records that a farther parent has saved") { stack in
+      let root = stack.context()
+      let middle = ManagedObjectContext(concurrencyType: .privateQueue, parent: root)
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: middle)
+      try root.performAndWait { try root.make("Album", ["title": "A"]) }
+      let album = try child.performAndWait { try child.one("Album") }
+      try middle.performAndWait {
+        try middle.make("Track", ["title": "T"]).setObject(try middle.one("Album"), for: "album")
+        try root.performAndWait { try root.save() }
+        try child.performAndWait {
+          try expect(try child.one("Track").object(for: "album") === album, "the object with the new identifier")
+        }
+      }
+      middle.performAndWait {}
+      try child.performAndWait { try expect(try child.one("Track").object(for: "album") === album, "the same object") }
+    }
     Case("a record that a parent and another writer have moved is in one list of a child") { stack in
       try stack.write { context in
         for name in ["M", "N", "O"] { try context.make("Artist", ["name": name]) }
@@ -123,6 +139,70 @@ extension ConformanceSubject {
         try expectEqual(try artists.map { try $0.labels(of: "albums") }, [[], ["A"], []])
         try expectEqual(try child.names("Artist", where: memberCount("albums", .greater, 0)), ["N"])
       }
+    }
+    Case("a child keeps its objects of records that a parent saves in the middle of the child's unit of work") {
+      stack in
+      for (isFarther, readsBefore, obtains) in [
+        (false, false, false), (false, true, false), (false, false, true), (true, false, false), (true, true, false),
+      ] {
+        try expectObjectsKept(stack, ofFartherParent: isFarther, readsBefore: readsBefore, obtains: obtains)
+        try stack.write { context in
+          for object in try context.all("Album") + context.all("Artist") { context.delete(object) }
+        }
+      }
+    }
+    Case("a child finds the edits and deletes that its parent saves in the middle of the child's unit of work") {
+      stack in
+      try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try parent.performAndWait {
+        try parent.one("Album", where: equal("title", "A")).setValue("C", for: "title")
+        parent.delete(try parent.one("Album", where: equal("title", "B")))
+        try parent.processPendingChanges()
+      }
+      try child.performAndWait {
+        try expectEqual(try child.names("Album"), ["C"])
+        try parent.performAndWait { try parent.save() }
+        try expectEqual(try child.names("Album"), ["C"])
+        try expectEqual(try child.number(of: "Album", where: equal("title", "C")), 1)
+      }
+    }
+  }
+
+  /// Saves the unsaved records of a parent while a descendant is in a unit of work, and expects that the descendant
+  /// reads the saved records by the objects that it has of them.
+  ///
+  /// - Parameters:
+  ///   - readsBefore: Whether the unit has read the store before the save.
+  ///   - obtains: Whether the parent obtains the permanent identifiers, without a save.
+  private static func expectObjectsKept(
+    _ stack: ConformanceStack, ofFartherParent isFarther: Bool, readsBefore: Bool, obtains: Bool
+  ) throws {
+    let root = stack.context()
+    let middle = ManagedObjectContext(concurrencyType: .privateQueue, parent: root)
+    let child = isFarther ? ManagedObjectContext(concurrencyType: .privateQueue, parent: middle) : middle
+    try root.performAndWait {
+      try root.make("Album", ["title": "A"]).setObject(try root.make("Artist", ["name": "Nina"]), for: "artist")
+    }
+    let (album, artist) = try child.performAndWait { (try child.one("Album"), try child.one("Artist")) }
+    try child.performAndWait {
+      if readsBefore { try expectEqual(try child.number(of: "Genre"), 0) }
+      try root.performAndWait {
+        if obtains { try root.obtainPermanentIDs(for: Array(root.insertedObjects)) } else { try root.save() }
+      }
+      try expect(try child.one("Artist") === artist, "the same artist")
+      try expect(try album.object(for: "artist") === artist, "the artist as the target")
+      try expect(try child.existingObject(with: album.objectID) === album, "the same album by its identifier")
+      try expect(!album.objectID.isTemporaryID, "a permanent identifier")
+      try expect(try child.one("Album") === album, "the same album")
+    }
+    middle.performAndWait {}
+    try child.performAndWait {
+      try expect(
+        album.managedObjectContext === child && artist.managedObjectContext === child, "objects of the context")
+      try expectEqual(try album.label, "A")
+      try expectEqual(try album.object(for: "artist")?.label, "Nina")
     }
   }
 

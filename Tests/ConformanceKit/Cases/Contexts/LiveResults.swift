@@ -110,6 +110,23 @@ extension ConformanceSubject {
       try stack.write { $0.delete(try $0.one("Track", where: equal("title", "X"))) }
       try list.expectTitles(["list of Y"])
     }
+    Case("the states of a live result throw the cancellation of a store in a task that is not cancelled") { stack in
+      let interposition = try stack.interpose()
+      let context = stack.context()
+      interposition.beforeFetch { throw CancellationError() }
+      var states = try context.values(of: FetchRequest<ManagedObject>(entityName: "Album")).makeAsyncIterator()
+      var isThrown = false
+      do {
+        _ = try await states.next()
+      } catch is CancellationError {
+        isThrown = true
+      }
+      interposition.beforeFetch(nil)
+      try expect(isThrown, "the error of the store")
+      let next = try await states.next()
+      try expect(next == nil, "the end after the error")
+      withExtendedLifetime(context) {}
+    }
   }
 }
 

@@ -311,6 +311,19 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "A")
       }
     }
+    Case("a child of a child keeps its object of a record that it reads before its parent follows the save") { stack in
+      let root = stack.context()
+      let middle = ManagedObjectContext(concurrencyType: .privateQueue, parent: root)
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: middle)
+      try root.performAndWait { try root.make("Album", ["title": "A"]) }
+      let album = try child.performAndWait { try child.one("Album") }
+      try middle.performAndWait {
+        try root.performAndWait { try root.save() }
+        try child.performAndWait { try expect(try child.one("Album") === album, "the same object") }
+      }
+      middle.performAndWait {}
+      try child.performAndWait { try expect(album.managedObjectContext === child, "an object of the context") }
+    }
     Case("a child of a child follows two saves with more records than its parent lists") { stack in
       let parent = stack.context()
       let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)

@@ -31,6 +31,21 @@ extension ConformanceSubject {
         try expectEqual(try expectThrows(.versionConflict) { try context.save() }.outcome, .notApplied)
       }
     }
+    Case("an insert with the key of a stored record is refused, and the record stays as it is") { stack in
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let id = try stack.read { try $0.one("Genre").objectID }
+      let reader = try stack.store.makeReader()
+      let stored = try unwrap(try reader.row(id.key, of: id.entity))
+      reader.finish()
+      var values = stored.values
+      values[try unwrap(stored.entity.attribute(named: "name")).slot] = .string("Pop")
+      let row = Row.make(id: stored.id, entity: stored.entity, version: 1, values: values)
+      let error = try expectThrows(oneOf: [.storeCorrupt, .uniquenessViolated]) {
+        try stack.store.save(StoreSaveRequest(steps: [.insert(row.entity, [row])]))
+      }
+      try expectEqual(error.outcome, .notApplied)
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Jazz"]) }
+    }
     Case("errors are thrown in the order of validation, versions, uniqueness") { stack in
       try stack.write { context in for name in ["a", "b"] { try context.make("Genre", ["name": name]) } }
       try stack.read { context in
@@ -61,6 +76,61 @@ extension ConformanceSubject {
         try expect(context.hasChanges, "the change to be kept")
       }
     }
+    Case("saves after an unknown outcome do not insert the records again that the store has") { stack in
+      let interposition = try stack.interpose()
+      interposition.afterSave { _ in
+        throw CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown)
+      }
+      try stack.read { context in
+        for name in ["a", "b"] { try context.make("Playlist", ["name": name]) }
+        try expectEqual(try expectThrows(.connectionLost) { try context.save() }.outcome, .unknown)
+        interposition.afterSave(nil)
+        for _ in 1...2 {
+          let error = try expectThrows(oneOf: [.uniquenessViolated, .storeCorrupt]) { try context.save() }
+          try expectEqual(error.outcome, .notApplied)
+          try expect(
+            error.code == .storeCorrupt || error.message.contains("earlier save"), "a sentence about the earlier save")
+        }
+        context.rollback()
+        try context.make("Playlist", ["name": "c"])
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Playlist"), ["a", "b", "c"]) }
+    }
+    Case("a child's save into its parent after an unknown outcome inserts no record again that the store has") {
+      stack in
+      let interposition = try stack.interpose()
+      let parent = stack.context()
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      child.savesPastParent = true
+      interposition.afterSave { _ in
+        throw CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown)
+      }
+      try child.performAndWait {
+        try child.make("Playlist", ["name": "a"])
+        try expectEqual(try expectThrows(.connectionLost) { try child.save() }.outcome, .unknown)
+        interposition.afterSave(nil)
+        child.savesPastParent = false
+        try child.save()
+      }
+      try parent.performAndWait {
+        _ = try expectThrows(oneOf: [.uniquenessViolated, .storeCorrupt]) { try parent.save() }
+      }
+      try stack.read { try expectEqual(try $0.names("Playlist"), ["a"]) }
+    }
+    Case("a save after an unknown outcome inserts the records that the store does not have") { stack in
+      let interposition = try stack.interpose()
+      interposition.beforeSave { _ in
+        throw CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown)
+      }
+      try stack.read { context in
+        try context.make("Playlist", ["name": "a"])
+        try expectEqual(try expectThrows(.connectionLost) { try context.save() }.outcome, .unknown)
+        interposition.beforeSave(nil)
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Playlist"), ["a"]) }
+    }
     Case("a connection lost before the save says that nothing was applied") { stack in
       let interposition = try stack.interpose()
       interposition.beforeSave { _ in throw CoherenceError(.connectionLost, "The connection broke.", isRetryable: true)
@@ -90,6 +160,27 @@ extension ConformanceSubject {
         }
         throw ConformanceFailure("expected the accident")
       }
+    }
+    Case("an error of another framework leaves the outcome unknown, for saves and batch requests alike") { stack in
+      struct Accident: Error {}
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let interposition = try stack.interpose()
+      interposition.afterSave { _ in throw Accident() }
+      try stack.read { context in
+        try context.one("Genre").setValue("Pop", for: "name")
+        let error = try expectThrows(.inputOutput) { try context.save() }
+        try expectEqual(error.outcome, .unknown)
+        try expect(error.underlying is Accident, "the accident as the underlying error")
+      }
+      try stack.read { context in
+        let error = try expectThrows(.inputOutput) {
+          try context.execute(BatchUpdateRequest(entityName: "Genre", values: ["name": "Rock"]))
+        }
+        try expectEqual(error.outcome, .unknown)
+        try expect(error.underlying is Accident, "the accident as the underlying error")
+      }
+      interposition.afterSave(nil)
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Rock"]) }
     }
   }
 

@@ -5,6 +5,7 @@ extension ConformanceSubject {
     once("a lost connection", CoherenceError(.connectionLost, "The connection broke.", outcome: .unknown))
     once("a busy store", CoherenceError(.storeBusy, "The store is locked.", isRetryable: true))
     once("a full store", CoherenceError(.storeFull, "The disk is full."))
+    once("a refusal by a constraint", CoherenceError(.uniquenessViolated, "The name is taken."))
     once("an error of output", CoherenceError(.inputOutput, "The disk failed.", isRetryable: true))
     conflicts
   }
@@ -61,8 +62,30 @@ extension ConformanceSubject {
         interposition.beforeSave { _ in
           throw StoreConflict.Failure(conflicts: [StoreConflict(id: row.id, storeRow: row)])
         }
-        try expectThrows(.versionConflict) { try context.save() }
-        try expect(interposition.saveCount <= 64, "not for ever")
+        let error = try expectThrows(.versionConflict) { try context.save() }
+        try expect(error.isRetryable, "an error that permits another attempt")
+        try expectEqual(interposition.saveCount, 64, "the number of saves")
+      }
+    }
+    Case("of a constraint's refusals, one of uniqueness that changed nothing is repeated, a limited number of times") {
+      stack in
+      let interposition = try stack.interpose()
+      let refusals: [(error: CoherenceError, saves: Int)] = [
+        (CoherenceError(.danglingReference, "A target is missing."), 1),
+        (CoherenceError(.uniquenessViolated, "The name is taken.", outcome: .unknown), 1),
+        // No record explains the refusal: the record with the name may be deleted by now.
+        (CoherenceError(.uniquenessViolated, "The name is taken."), 9),
+      ]
+      for (index, refusal) in refusals.enumerated() {
+        let before = interposition.saveCount
+        let error = refusal.error
+        interposition.beforeSave { _ in throw error }
+        let context = stack.context(.objectTrumps)
+        try context.performAndWait {
+          try context.make("Genre", ["name": "\(index)"])
+          try expectThrows(error.code) { try context.save() }
+        }
+        try expectEqual(interposition.saveCount - before, refusal.saves, "the number of saves")
       }
     }
     Case("a save without changes asks the store for nothing") { stack in

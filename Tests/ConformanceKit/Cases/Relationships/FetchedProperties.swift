@@ -162,6 +162,8 @@ extension ConformanceSubject {
         try expectEqual(band[Band.wrongKey], [])
         try expectEqual((context.reportedErrors.first as? CoherenceError)?.code, .wrongType)
         try expectThrows(.unknownProperty) { try band.fetchedObjects(for: "nothing") }
+        let town = try context.one("Town", where: equal("name", "Sal"))
+        try expectThrows(.wrongType) { try town.fetchedObjects(for: Band.youngerKey) }
         try expect(!band.isUnavailable, "the object to be available")
       }
     }

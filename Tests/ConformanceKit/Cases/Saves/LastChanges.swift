@@ -15,7 +15,7 @@ extension ConformanceSubject {
 
   @CasesBuilder private static var inWillSave: [Case] {
     Case("an object that replaces another in willSave is validated", model: Drafts.model) { stack in
-      let replace: Draft.Act = { draft, context in
+      let replace = Draft.Act { draft, context in
         guard try draft.label == "actor", let victim = try fresh("victim", in: context) else { return }
         context.delete(victim)
         // No name: a draft needs one.
@@ -32,7 +32,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.number(of: "Draft"), 0) }
     }
     Case("an object inserted in willSave gets its own willSave", model: Drafts.model) { stack in
-      let insert: Draft.Act = { draft, context in
+      let insert = Draft.Act { draft, context in
         let next = ["first": "second", "second": "third"][try draft.label]
         if let next { try context.make("Draft", ["name": next]) }
       }
@@ -45,7 +45,7 @@ extension ConformanceSubject {
     }
     Case("a saved object that another changes in willSave gets its own willSave", model: Drafts.model) { stack in
       try stack.write { context in for name in ["a", "b", "c"] { try context.make("Draft", ["name": name]) } }
-      let touch: Draft.Act = { draft, context in
+      let touch = Draft.Act { draft, context in
         let next = ["a2": "b", "b2": "c"][try draft.label]
         guard let next else { return }
         try context.one("Draft", where: equal("name", next)).setValue(next + "2", for: "name")
@@ -60,7 +60,7 @@ extension ConformanceSubject {
       }
     }
     Case("an ordered list changed in willSave keeps its order", model: Drafts.model) { stack in
-      let replace: Draft.Act = { draft, context in
+      let replace = Draft.Act { draft, context in
         guard try draft.label == "actor", let victim = try fresh("victim", in: context) else { return }
         context.delete(victim)
         let list = try context.one("DraftList")
@@ -77,7 +77,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.one("DraftList").labels(of: "drafts"), ["3", "2", "1"]) }
     }
     Case("a willSave that inserts objects without end fails the save with a message", model: Drafts.model) { stack in
-      let insert: Draft.Act = { _, context in try context.make("Draft", ["name": "another"]) }
+      let insert = Draft.Act { _, context in try context.make("Draft", ["name": "another"]) }
       try Draft.$onSave.withValue(insert) {
         try stack.read { context in
           try context.make("Draft", ["name": "first"])
@@ -91,7 +91,7 @@ extension ConformanceSubject {
 
   @CasesBuilder private static var elsewhere: [Case] {
     Case("invalid values set in a validation fail the save", model: Drafts.model) { stack in
-      let spoil: Draft.Act = { draft, context in
+      let spoil = Draft.Act { draft, context in
         guard try draft.label == "z" else { return }
         try fresh("a", in: context)?.setValue(nil, for: "name")
       }
@@ -105,7 +105,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.number(of: "Draft"), 0) }
     }
     Case("an object that writes a value in each validation is saved", model: Drafts.model) { stack in
-      let write: Draft.Act = { draft, _ in try draft.setValue("name", for: "name") }
+      let write = Draft.Act { draft, _ in try draft.setValue("name", for: "name") }
       try Draft.$onValidation.withValue(write) { try stack.write { try $0.make("Draft", ["name": "a"]) } }
       try stack.read { try expectEqual(try $0.names("Draft"), ["name"]) }
     }

@@ -302,6 +302,20 @@ extension ConformanceSubject {
       }
       try expectEqual(try tag(stack, ["colour", "plays"]), [.string("blue"), .int(5)])
     }
+    Case("of a child's objects of inserted records that become one record, the earliest one stays", model: Labels.model)
+    {
+      stack in
+      let parent = stack.context(.objectTrumps)
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      let temporaryIDs = try parent.performAndWait {
+        // Of the earliest record, the child has no object.
+        try (0..<9).map { try parent.make("Tag", ["name": "a", "plays": $0]).objectID }.dropFirst()
+      }
+      let tags = try child.performAndWait { try temporaryIDs.map { try child.existingObject(with: $0) } }
+      try parent.performAndWait { try parent.save() }
+      let present = child.performAndWait { tags.map { $0.managedObjectContext === child } }
+      try expectEqual(present, [true] + Array(repeating: false, count: 7), "the objects in the child")
+    }
     Case("many inserted records with used unique values are joined in one save", model: Labels.model) { stack in
       let interposition = try stack.interpose()
       try stack.write { context in for number in 0..<1_200 { try context.make("Tag", ["name": "\(number)"]) } }

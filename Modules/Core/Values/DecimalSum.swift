@@ -65,6 +65,13 @@ package final class DecimalSum {
     return .double(Double(number) ?? 0)
   }
 
+  /// The sum as a decimal, rounded half away from zero to the digits of a decimal; `nil` for a sum out of the range of
+  /// decimals.
+  var rounded: Decimal? {
+    let (digits, exponent, isNegative) = significantDigits()
+    return isExact ? .rounded(digits.utf8.map { $0 - 0x30 }, exponent, isNegative: isNegative) : nil
+  }
+
   /// The greatest number of significant digits of a decimal.
   package static let greatestDigitCount = 38
   /// The greatest exponent of a decimal.
