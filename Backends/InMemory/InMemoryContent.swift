@@ -9,7 +9,7 @@ final class InMemoryContent: Sendable {
   private let emptyMetadata: StoreMetadata
   private let state: Locked<InMemoryState>
   /// Held during a save. Separate from the state's own lock, so that readers never wait for a save.
-  private let writing = Lock()
+  private let writing = WriterLock()
   /// The thread that holds the lock during an exclusion; zero for none.
   private let excluder = Atomic<UInt>(0)
   /// The listeners of all stores of the content.

@@ -36,6 +36,34 @@ import Testing
     #expect(!permits.hasFree)
   }
 
+  @Test func `a refused connection lowers the number of connections until it rises again`() {
+    var permits = ConnectionPermits<Int>(size: 4)
+    for _ in 0..<3 { _ = permits.take(isReading: false) }
+    let areOthersOpen = permits.giveBackRefused(isReading: false)
+    #expect(areOthersOpen)
+    #expect(permits.isLimited && !permits.hasFree)
+    permits.raiseLimit()
+    let isSaving = permits.take(isReading: false) != nil
+    #expect(isSaving)
+    #expect(permits.isLimited && !permits.hasFree)
+    permits.raiseLimit()
+    #expect(!permits.isLimited && permits.hasFree)
+  }
+
+  @Test func `the only connection that the server permits serves readers and saves`() {
+    var permits = ConnectionPermits<Int>(size: 4)
+    for _ in 0..<2 { _ = permits.take(isReading: true) }
+    _ = permits.giveBackRefused(isReading: true)
+    permits.giveBack(1, isReading: true)
+    let reading = permits.take(isReading: true)?.connection
+    #expect(reading == 1)
+    permits.giveBack(reading, isReading: true)
+    let saving = permits.take(isReading: false)?.connection
+    #expect(saving == 1)
+    let areOthersOpen = permits.giveBackRefused(isReading: false)
+    #expect(!areOthersOpen)
+  }
+
   @Test func `another reader gets a permit after a reader has passed its connection to a save`() {
     var permits = ConnectionPermits<Int>(size: 2)
     _ = permits.take(isReading: true)

@@ -1,5 +1,6 @@
 import CoherenceCore
 @testable import CoherencePostgreSQL
+import CoherenceSQL
 import Dispatch
 import Foundation
 import Logging
@@ -103,6 +104,89 @@ import Testing
     group.wait()
     #expect(codes.numbers == [1])
     pool.release(connection, from: .reading)
+  }
+
+  // MARK: Connections that the server refuses
+
+  /// Runs a block with a pool of eight connections, of a role to which the server permits two.
+  private func withLimitedPool(
+    refusalTime: Duration, _ body: (_ pool: PostgreSQLPool, _ administration: PostgreSQLConnection) throws -> Void
+  ) throws {
+    let administration = try schema.administration()
+    try administration.run("CREATE ROLE \(name: schema.name) LOGIN CONNECTION LIMIT 2", isPrepared: false)
+    defer { _ = try? administration.run("DROP ROLE \(name: schema.name)", isPrepared: false) }
+    let options: [String: OptionValue] = [PostgreSQLOption.poolSize: 8, PostgreSQLOption.poolTimeout: 600]
+    let environment = try schema.environment(
+      PeopleModel.make(), url: schema.url(with: ["user": schema.name]), options: options)
+    let pool = try PostgreSQLPool(
+      PostgreSQLOptions(environment), logger: Logger(label: "test"), refusalTime: refusalTime)
+    defer { pool.close() }
+    try body(pool, administration)
+  }
+
+  /// Borrows a connection on a new thread and keeps it. Notes the number of the thread, or -1 for an error.
+  private func borrow(from pool: PostgreSQLPool, in group: DispatchGroup, _ number: Int, _ order: Order) {
+    group.enter()
+    Thread.detachNewThread {
+      defer { group.leave() }
+      guard let connection = try? pool.acquire(for: .saving) else { return order.append(-1) }
+      order.append(number)
+      pool.release(connection, from: .saving)
+    }
+  }
+
+  @Test func `threads to which the server refuses a connection wait in line for those of the pool`() throws {
+    try withLimitedPool(refusalTime: .seconds(600)) { pool, _ in
+      let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
+      let order = Order()
+      let group = DispatchGroup()
+      for number in 0..<4 {
+        borrow(from: pool, in: group, number, order)
+        while pool.waiterCount <= number, order.numbers.isEmpty { sched_yield() }
+      }
+      pool.release(connections[0], from: .saving)
+      group.wait()
+      pool.release(connections[1], from: .saving)
+      #expect(order.numbers == [0, 1, 2, 3])
+    }
+  }
+
+  @Test func `a waiting thread gets a new connection once the server permits another one`() throws {
+    try withLimitedPool(refusalTime: .milliseconds(20)) { pool, administration in
+      let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
+      let order = Order()
+      let group = DispatchGroup()
+      borrow(from: pool, in: group, 0, order)
+      while pool.waiterCount == 0, order.numbers.isEmpty { sched_yield() }
+      try administration.run("ALTER ROLE \(name: schema.name) CONNECTION LIMIT 3", isPrepared: false)
+      group.wait()
+      #expect(order.numbers == [0])
+      for connection in connections { pool.release(connection, from: .saving) }
+    }
+  }
+
+  @Test func `a cancelled task leaves the line after the server has refused its connection`() throws {
+    try withLimitedPool(refusalTime: .seconds(600)) { pool, _ in
+      let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
+      let order = Order()
+      let group = DispatchGroup()
+      group.enter()
+      let task = Task.detached(executorPreference: ThreadExecutor()) {
+        defer { group.leave() }
+        do {
+          pool.release(try pool.acquire(for: .saving), from: .saving)
+          order.append(0)
+        } catch {
+          order.append((error as? CoherenceError)?.code == .cancelled ? 1 : -1)
+        }
+      }
+      while pool.waiterCount == 0, order.numbers.isEmpty { sched_yield() }
+      task.cancel()
+      group.wait()
+      #expect(order.numbers == [1])
+      #expect(pool.waiterCount == 0)
+      for connection in connections { pool.release(connection, from: .saving) }
+    }
   }
 }
 

@@ -64,6 +64,37 @@ import Testing
     #expect(try old.fetch("Person").map { $0["name"] } == [.string("kept")])
   }
 
+  @Test(arguments: [false, true])
+  func `a store in whose place another program has made another store fails to write, and changes nothing there`(
+    isConnectedAgain: Bool
+  ) throws {
+    let model = try PeopleModel.make()
+    let store = try schema.openNamed(model)
+    let row = try store.insert("Person", ["name": .string("former")])
+    try PostgreSQLStoreFactory().erase(schema.environment(model))
+    let other = try schema.open(model)
+    // Neither the key nor the version tells the records of the two stores apart.
+    let theirs = try other.insert("Person", ["name": .string("theirs")])
+    #expect(theirs.key == row.key)
+    #expect(theirs.version == row.version)
+    if isConnectedAgain { try schema.terminateConnections() }
+    let uses: [() throws -> Void] = [
+      { try store.save(row.update(["name": .string("edited")])) }, { _ = try store.insert("Person") },
+      { try store.setUserInfo(["a": "b"]) }, { _ = try store.metadata() },
+    ]
+    for use in uses {
+      let error = #expect(throws: CoherenceError.self) { try use() }
+      #expect(error?.code == .schemaChanged)
+      #expect(error?.outcome == .notApplied)
+    }
+    #expect(try other.fetch("Person").map { $0["name"] } == [.string("theirs")])
+    #expect(try other.metadata().userInfo.isEmpty)
+    try other.save(theirs.update(["name": .string("saved")]))
+    // The store that is there now is the one that an attachment finds.
+    store.close()
+    #expect(try schema.open(model).identifier == other.identifier)
+  }
+
   @Test func `reserved names of the server are valid names`() throws {
     let names = [
       "text", "uuid", "pg_class", "ctid", "select", "a\"b", "Ä.ö", String(repeating: "long", count: 30),

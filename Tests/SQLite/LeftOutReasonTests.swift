@@ -101,7 +101,7 @@ import Testing
   @Test func `a condition on groups names columns by number, and has no calculation`() throws {
     func plan(_ left: FetchExpression) throws -> GroupPlan {
       let query = AggregateQuery(
-        records: StoreQuery(entity: album), keys: [PropertyPath("title")], aggregates: [Aggregate(.count)],
+        records: StoreQuery(entity: album), keys: [PropertyPath("title")], aggregates: [AggregateExpression(.count)],
         columns: [.key(0), .aggregate(0)], having: .comparison(left, .greater, .value(.int(2))), limit: 3)
       return try #require(try planner.groups(query))
     }

@@ -104,6 +104,18 @@ import Testing
     #expect(error?.isRetryable == false)
   }
 
+  @Test func `the error of a dropped table advises a backup, which another attachment cannot replace`() throws {
+    let store = try place.open(model)
+    try store.insert("Thing", ["name": .string("a")])
+    let other = try DatabaseQueue(path: place.path)
+    try other.write { try $0.execute(sql: "DROP TABLE Thing") }
+    store.close()
+    let attachedAgain = try place.open(model)
+    let error = #expect(throws: CoherenceError.self) { try attachedAgain.fetch("Thing") }
+    #expect(error?.code == .schemaChanged)
+    #expect(error?.message.contains("restore the file from a backup") == true)
+  }
+
   @Test func `a list too long for one statement of a batch is processed in several`() throws {
     let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(StoreConfiguration(type: .sqlite), at: place.url)

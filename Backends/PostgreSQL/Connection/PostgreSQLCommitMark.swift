@@ -13,6 +13,10 @@ import Foundation
 ///
 /// The session's first transaction inserts the row, and each later one updates the row in place (a HOT update). Other
 /// sessions lock the row only to prove a commit, and to remove an old row.
+///
+/// The insert demands the identifier of the store. Another store may have come into the place of the store: its database
+/// was created anew, or its tables. The records of the other store have the keys and the versions of the former records,
+/// so that no save would see a conflict. A session of the former store has no row there, and never gets one.
 struct PostgreSQLCommitMark: Sendable {
   /// The table of commits, with a row for each session that wrote.
   static let table = PostgreSQLDialect.tableOfCommits
@@ -22,9 +26,12 @@ struct PostgreSQLCommitMark: Sendable {
   /// Whether the session certainly has a row: it wrote the row within the last day, and rows are removed only after
   /// seven days.
   private let hasRow: Bool
+  /// The identifier of the store in whose tables the mark belongs.
+  private let store: String
 
   /// The mark of the connection's next transaction.
-  init(nextOf connection: PostgreSQLConnection) {
+  init(nextOf connection: PostgreSQLConnection, in store: StoreIdentifier) {
+    self.store = store.rawValue
     connection.transactionNumber += 1
     session = connection.session
     number = connection.transactionNumber
@@ -33,25 +40,38 @@ struct PostgreSQLCommitMark: Sendable {
 
   // MARK: Writing
 
-  /// Queues the statement that writes the mark. It changes one row, or none when the session's row was removed.
+  /// Queues the statement that writes the mark. It changes one row, or none when the session's row was removed or the
+  /// tables are those of another store.
   func send(on connection: PostgreSQLConnection) throws {
-    try send(hasRow ? Self.updating : Self.inserting, on: connection)
+    if hasRow { try sendUpdate(on: connection) } else { try sendInsert(on: connection) }
   }
 
   /// Writes the mark of a session whose row was removed.
+  ///
+  /// - Throws: ``ErrorCode/schemaChanged`` if the tables are those of another store.
   func insert(on connection: PostgreSQLConnection) throws {
-    try connection.recovering {
-      try send(Self.inserting, on: connection)
+    let count = try connection.recovering {
+      try sendInsert(on: connection)
       try connection.synchronize()
-      _ = try connection.receive()
+      let count = try connection.receive().affectedCount
       try connection.discardResponses()
+      return count
+    }
+    guard count > 0 else { throw CoherenceError.storeReplaced(in: "the schema '\(connection.options.schema)'") }
+  }
+
+  private func sendUpdate(on connection: PostgreSQLConnection) throws {
+    try connection.send(Self.updating) { fields in
+      fields.append(session)
+      fields.append(number)
     }
   }
 
-  private func send(_ text: PostgreSQLText, on connection: PostgreSQLConnection) throws {
-    try connection.send(text) { fields in
+  private func sendInsert(on connection: PostgreSQLConnection) throws {
+    try connection.send(Self.inserting) { fields in
       fields.append(session)
       fields.append(number)
+      fields.append(store)
     }
   }
 
@@ -63,9 +83,11 @@ struct PostgreSQLCommitMark: Sendable {
 
   private static let inserting = PostgreSQLText(
     """
-    INSERT INTO "\(table)" ("session", "number", "written") VALUES ($1, $2, pg_catalog.now()) \
+    INSERT INTO "\(table)" ("session", "number", "written") SELECT $1, $2, pg_catalog.now() \
+    FROM "\(SQLSchema.metadataTable)" WHERE "key" = 'metadata' AND pg_catalog.strpos("value", $3) > 0 \
     ON CONFLICT ("session") DO UPDATE SET "number" = excluded."number", "written" = excluded."written"
-    """, types: [PostgreSQLBinary.type(of: .uuid), PostgreSQLBinary.type(of: .int64)])
+    """,
+    types: [PostgreSQLBinary.type(of: .uuid), PostgreSQLBinary.type(of: .int64), PostgreSQLBinary.type(of: .string)])
 
   // MARK: Proving
 

@@ -17,7 +17,7 @@ public enum PostgreSQLOption {
   public static let poolSize = "poolSize"
   /// The longest wait in seconds. An `int` or `double`, 30 by default. It limits three waits:
   ///
-  /// - for a free connection, before ``ErrorCode/tooManyConnections``;
+  /// - for a free connection, before ``ErrorCode/tooManyConnections``, also while the server refuses further ones;
   /// - for a new connection, the look-up of the host's name included, before ``ErrorCode/serverUnreachable``; two
   ///   seconds at least;
   /// - for the proof of a commit, after the connection was lost during the commit.

@@ -19,6 +19,25 @@ extension CoherenceError {
       isRetryable: true)
   }
 
+  /// The error of a closed pool.
+  static let closedPool = CoherenceError(
+    .storeDetached, "The PostgreSQL store was closed; attach the store again before using it.")
+
+  /// The error of a wait for a connection that was too long.
+  ///
+  /// - Parameters:
+  ///   - size: The size of the pool.
+  ///   - isLimitedByServer: Whether the server refuses to open as many connections.
+  static func exhaustedPool(of size: Int, isLimitedByServer: Bool) -> CoherenceError {
+    let message =
+      isLimitedByServer
+      ? "The PostgreSQL server has no connection left, and all open ones of the store are in use; close connections "
+        + "of other programs, or raise the server's limit."
+      : "All \(size) connections of the PostgreSQL store are in use; shorten the blocks of contexts that read, or "
+        + "raise the option 'poolSize'."
+    return CoherenceError(.tooManyConnections, message, isRetryable: true)
+  }
+
   /// The code and the sentence of a failure.
   private static func explanation(_ failure: PostgreSQLFailure) -> (ErrorCode, String) {
     if failure.sqlState.hasPrefix("28") {
@@ -77,7 +96,8 @@ extension CoherenceError {
     if ["42703", "42P01", "3F000"].contains(failure.sqlState) {
       return (
         .schemaChanged,
-        "Another program has changed the store's tables (\(failure)); detach the store and attach it again."
+        "Another program has changed the store's tables (\(failure)); detach the store and attach it again. If the "
+          + "error comes again, restore the tables from a backup."
       )
     }
     if failure.sqlState == "54000", failure.message?.contains("index row") == true {

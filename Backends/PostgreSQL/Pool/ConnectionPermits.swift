@@ -5,33 +5,47 @@
 ///
 /// Two kinds of connections exceed the size. A connection *beyond the size* counts, and leaves the pool when it is
 /// returned. A connection *beside the pool* stays open for long and does not count.
+///
+/// A server that refuses a connection for lack of slots lowers the limit of open connections below the size. The limit
+/// rises again step by step, because other clients of the server may have closed theirs.
 struct ConnectionPermits<Connection> {
   /// The right to use one connection.
   struct Permit {
     /// The idle connection; `nil` if the holder may open a connection.
     let connection: Connection?
+    /// Whether the connection is beyond the size, because its holder must not wait.
+    var isBeyondSize = false
   }
 
   private let size: Int
+  /// The number of open connections up to which a caller may open another one: the size, or less while the server
+  /// refuses connections.
+  private var limit: Int
   private var idle: [Connection] = []
   /// The number of open connections, and of connections about to be opened, without those beside the pool.
   private var count = 0
   /// The number of connections that read.
   private var readers = 0
 
-  init(size: Int) { self.size = size }
+  init(size: Int) {
+    self.size = size
+    limit = size
+  }
 
   var hasIdle: Bool { !idle.isEmpty }
   /// Whether a save would get a permit.
-  var hasFree: Bool { hasIdle || count < size }
+  var hasFree: Bool { hasIdle || count < limit }
+  /// Whether the server permits fewer connections than the size.
+  var isLimited: Bool { limit < size }
 
   // MARK: Taking
 
   /// A free permit; `nil` if the caller has to wait.
   mutating func take(isReading: Bool) -> Permit? {
-    guard !isReading || readers < size - 1 else { return nil }
+    // A single connection serves readers too.
+    guard !isReading || readers < max(limit - 1, 1) else { return nil }
     let connection = idle.popLast()
-    guard connection != nil || count < size else { return nil }
+    guard connection != nil || count < limit else { return nil }
     if connection == nil { count += 1 }
     if isReading { readers += 1 }
     return Permit(connection: connection)
@@ -41,7 +55,7 @@ struct ConnectionPermits<Connection> {
   mutating func takeBeyondSize(isReading: Bool) -> Permit {
     count += 1
     if isReading { readers += 1 }
-    return Permit(connection: nil)
+    return Permit(connection: nil, isBeyondSize: true)
   }
 
   /// An idle connection, which leaves the pool; `nil` if the caller may open a connection beside the pool.
@@ -53,6 +67,21 @@ struct ConnectionPermits<Connection> {
 
   /// Passes the connection of a reader to a save.
   mutating func passToSave() { readers -= 1 }
+
+  // MARK: Refusals
+
+  /// Returns a permit for which the server has refused to open a connection, and lowers the limit to the remaining open
+  /// connections.
+  ///
+  /// - Returns: Whether other connections of the pool remain, which its users will return.
+  mutating func giveBackRefused(isReading: Bool) -> Bool {
+    giveBack(nil, isReading: isReading)
+    limit = min(limit, max(count, 1))
+    return count > 0
+  }
+
+  /// Permits one more open connection, up to the size.
+  mutating func raiseLimit() { limit = min(limit + 1, size) }
 
   // MARK: Returning
 

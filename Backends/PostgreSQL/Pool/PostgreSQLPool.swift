@@ -13,7 +13,8 @@ import Logging
 /// with a connection waits forever.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
-/// thread starves. A returned connection wakes only the thread that gets it.
+/// thread starves. A returned connection wakes only the thread that gets it. While the server refuses further
+/// connections, threads wait as if the pool had the size that the server permits; see ``ConnectionPermits``.
 final class PostgreSQLPool: @unchecked Sendable {
   // Sendable: the state is used under `lock` only. A connection is either idle in the pool or used by one thread.
 
@@ -39,7 +40,9 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// The open transactions that lock records or tables.
   private var openLocks = PostgreSQLOpenLocks()
   /// The waiting threads in order. Outside the lock, no permit is free that one of them could use.
-  private var waiters: [Waiter] = []
+  private var waiters: [PostgreSQLPoolWaiter] = []
+  /// The time from which the pool opens one more connection, after the server has refused one.
+  private var limitEnd = ContinuousClock.now
 
   /// A reader with a connection, and the thread that reads.
   private struct Reading {
@@ -50,22 +53,15 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   private typealias Permit = ConnectionPermits<PostgreSQLConnection>.Permit
 
-  /// A waiting thread.
-  private final class Waiter {
-    let purpose: Purpose
-    let semaphore = DispatchSemaphore(value: 0)
-    /// The permit that the thread gets, set before the semaphore is signalled.
-    var permit: Permit?
-
-    init(_ purpose: Purpose) { self.purpose = purpose }
-  }
-
   /// The time for which an idle reader keeps its connection while other threads wait.
   private static let minimumReadingTime = Duration.milliseconds(20)
+  /// The time after which the pool tries again to open a connection that the server has refused.
+  private let refusalTime: Duration
 
-  init(_ options: PostgreSQLOptions, logger: Logger) {
+  init(_ options: PostgreSQLOptions, logger: Logger, refusalTime: Duration = .seconds(1)) {
     self.options = options
     self.logger = logger
+    self.refusalTime = refusalTime
     permits = ConnectionPermits(size: options.poolSize)
   }
 
@@ -73,14 +69,6 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// The number of threads that wait for a connection. For tests.
   var waiterCount: Int { lock.withLock { waiters.count } }
-
-  /// Throws when the pool was closed.
-  func checkIsOpen() throws {
-    if isClosed { throw Self.closedError }
-  }
-
-  private static let closedError = CoherenceError(
-    .storeDetached, "The PostgreSQL store was closed; attach the store again before using it.")
 
   // MARK: Borrowing
 
@@ -94,8 +82,9 @@ final class PostgreSQLPool: @unchecked Sendable {
   ) throws -> PostgreSQLConnection {
     let purpose = reader?.isLasting == true ? .lasting : purpose
     let timeout = Duration.seconds(options.poolTimeout)
-    let deadline = ContinuousClock.now + min(timeout, limit ?? timeout)
-    let connection = try readyConnection(for: purpose, by: reader, until: deadline)
+    let start = ContinuousClock.now
+    let connection = try readyConnection(
+      for: purpose, by: reader, since: start, until: start + min(timeout, limit ?? timeout))
     if let reader, !reader.isLasting {
       let entry = Reading(reader: reader, thread: pthread_self())
       lock.withLock { readings[ObjectIdentifier(reader)] = entry }
@@ -104,11 +93,28 @@ final class PostgreSQLPool: @unchecked Sendable {
     return connection
   }
 
-  /// An idle connection that works, or a new one. A new connection is opened only if no idle one is left.
+  /// An idle connection that works, or a new one. A new connection is opened only if no idle one is left. When the
+  /// server has no slot for a new one, the caller waits for a connection of another thread.
   private func readyConnection(
-    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
+    for purpose: Purpose, by reader: PostgreSQLReader?, since start: ContinuousClock.Instant,
+    until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
-    while let connection = try reservePermit(for: purpose, by: reader, until: deadline) {
+    while true {
+      let permit = try reservePermit(for: purpose, by: reader, since: start, until: deadline)
+      guard let connection = permit.connection else {
+        do {
+          let timeout = max(.zero, deadline - .now)
+          return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
+        } catch let error as CoherenceError
+          where error.code == .tooManyConnections && purpose != .lasting && !permit.isBeyondSize
+        {
+          guard returnRefusedPermit(from: purpose) else { throw error }
+          continue
+        } catch {
+          returnPermit(nil, from: purpose)
+          throw error
+        }
+      }
       if connection.isExpired {
         returnPermit(nil, from: purpose)
         continue
@@ -117,13 +123,6 @@ final class PostgreSQLPool: @unchecked Sendable {
       returnPermit(nil, from: purpose)
       // A failure of one idle connection mostly affects all idle connections, such as a restart of the server.
       closeIdle()
-    }
-    do {
-      let timeout = max(.zero, deadline - .now)
-      return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
-    } catch {
-      returnPermit(nil, from: purpose)
-      throw error
     }
   }
 
@@ -139,13 +138,6 @@ final class PostgreSQLPool: @unchecked Sendable {
     lock.withLock { readings[ObjectIdentifier(reader)] = nil }
     ReaderHolds.all.remove(ObjectIdentifier(reader))
     release(connection, from: reader.isLasting ? .lasting : .reading)
-  }
-
-  /// Runs a block with a connection.
-  func withConnection<T>(for purpose: Purpose, _ body: (PostgreSQLConnection) throws -> T) throws -> T {
-    let connection = try acquire(for: purpose)
-    defer { release(connection, from: purpose) }
-    return try body(connection)
   }
 
   /// Runs a block with a connection for a save: the connection that a reader of this thread offers, if any,
@@ -229,46 +221,51 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Reserves a permit, and waits for one if necessary.
   ///
-  /// - Returns: An idle connection; `nil` when the caller may make one.
+  /// - Parameter start: The start of the call, which determines the caller's place in the line.
   private func reservePermit(
-    for purpose: Purpose, by reader: PostgreSQLReader?, until deadline: ContinuousClock.Instant
-  ) throws -> PostgreSQLConnection? {
-    if purpose == .lasting { return try lastingConnection() }
+    for purpose: Purpose, by reader: PostgreSQLReader?, since start: ContinuousClock.Instant,
+    until deadline: ContinuousClock.Instant
+  ) throws -> Permit {
+    if purpose == .lasting { return Permit(connection: try lastingConnection()) }
     // A reader whose last reference is released returns its connection, which takes the lock. So the references to all
     // readers seen under the lock are retained here, and released after the lock.
     var seenReaders: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seenReaders) {} }
-    var waiter: Waiter?
-    var permit = try changing { () throws -> Permit? in
-      if let permit = try permitForNewCaller(for: purpose, by: reader, &seenReaders) { return permit }
-      let newWaiter = Waiter(purpose)
-      waiters.append(newWaiter)
-      waiter = newWaiter
-      return nil
+    var permit = Permit(connection: nil)
+    let waiter = try changing { () throws -> PostgreSQLPoolWaiter? in
+      if let freePermit = try permitForNewCaller(for: purpose, by: reader, &seenReaders) {
+        permit = freePermit
+        return nil
+      }
+      let newWaiter = PostgreSQLPoolWaiter(purpose, since: start)
+      waiters.insert(newWaiter)
+      return newWaiter
     }
+    guard let waiter else { return permit }
     // Released before the wait: a reader with no other reference would never return its connection.
     seenReaders = []
-    while permit == nil, let waiter {
+    while true {
       let interval = min(deadline - .now, Self.minimumReadingTime)
       _ = waiter.semaphore.wait(timeout: .now() + interval / .seconds(1))
       var readersSeenAfterWait: [PostgreSQLReader] = []
       defer { withExtendedLifetime(readersSeenAfterWait) {} }
-      permit = try changing { try permitAfterWait(of: waiter, until: deadline, &readersSeenAfterWait) }
+      if let permit = try changing({ try permitAfterWait(of: waiter, until: deadline, &readersSeenAfterWait) }) {
+        return permit
+      }
     }
-    return permit?.connection
   }
 
   /// An idle connection, which leaves the pool; `nil` if the caller may open a connection beside the pool.
   private func lastingConnection() throws -> PostgreSQLConnection? {
     try changing {
-      if wasClosed { throw Self.closedError }
+      if wasClosed { throw CoherenceError.closedPool }
       return permits.takeBesidePool()
     }
   }
 
   /// Runs a block under the lock that frees or takes permits, and wakes the threads that get a permit.
   private func changing<T>(_ body: () throws -> T) rethrows -> T {
-    var served: [Waiter] = []
+    var served: [PostgreSQLPoolWaiter] = []
     defer { for waiter in served { waiter.semaphore.signal() } }
     return try lock.withLock {
       defer { served = serveQueue() }
@@ -277,8 +274,13 @@ final class PostgreSQLPool: @unchecked Sendable {
   }
 
   /// Assigns free permits to waiting threads. Called under the lock.
-  private func serveQueue() -> [Waiter] {
-    var served: [Waiter] = []
+  private func serveQueue() -> [PostgreSQLPoolWaiter] {
+    // After a while the server may have a slot again. The first waiting thread tries, or else the next caller.
+    if permits.isLimited, limitEnd <= ContinuousClock.now {
+      permits.raiseLimit()
+      limitEnd = ContinuousClock.now + refusalTime
+    }
+    var served: [PostgreSQLPoolWaiter] = []
     var index = 0
     while index < waiters.count, permits.hasFree {
       guard let permit = freePermit(for: waiters[index].purpose) else {
@@ -296,7 +298,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func permitForNewCaller(
     for purpose: Purpose, by reader: PostgreSQLReader?, _ seenReaders: inout [PostgreSQLReader]
   ) throws -> Permit? {
-    if wasClosed { throw Self.closedError }
+    if wasClosed { throw CoherenceError.closedPool }
     if purpose == .saving, !permits.hasIdle {
       // An offered connection of this thread is preferred to opening another one.
       seenReaders += readings.values.compactMap(\.reader)
@@ -318,10 +320,10 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// The permit of a waiting thread; `nil` if the thread has to continue waiting. Called under the lock.
   private func permitAfterWait(
-    of waiter: Waiter, until deadline: ContinuousClock.Instant, _ seenReaders: inout [PostgreSQLReader]
+    of waiter: PostgreSQLPoolWaiter, until deadline: ContinuousClock.Instant, _ seenReaders: inout [PostgreSQLReader]
   ) throws -> Permit? {
     if let permit = waiter.permit { return permit }
-    if wasClosed { throw Self.closedError }
+    if wasClosed { throw CoherenceError.closedPool }
     guard !Task.isCancelled else {
       waiters.removeAll { $0 === waiter }
       throw CoherenceError(
@@ -329,7 +331,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
     guard ContinuousClock.now < deadline else {
       waiters.removeAll { $0 === waiter }
-      throw exhausted
+      throw CoherenceError.exhaustedPool(of: options.poolSize, isLimitedByServer: permits.isLimited)
     }
     seenReaders += readings.values.compactMap(\.reader)
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
@@ -383,10 +385,13 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
   }
 
-  private var exhausted: CoherenceError {
-    CoherenceError(
-      .tooManyConnections,
-      "All \(options.poolSize) connections of the PostgreSQL store are in use; shorten the blocks of contexts that "
-        + "read, or raise the option 'poolSize'.", isRetryable: true)
+  /// Returns the permit of a caller whose connection the server has refused.
+  ///
+  /// - Returns: Whether the caller may wait for another connection of the pool.
+  private func returnRefusedPermit(from purpose: Purpose) -> Bool {
+    changing {
+      limitEnd = ContinuousClock.now + refusalTime
+      return permits.giveBackRefused(isReading: purpose == .reading)
+    }
   }
 }

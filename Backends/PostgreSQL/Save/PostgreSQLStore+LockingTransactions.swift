@@ -89,12 +89,12 @@ extension PostgreSQLStore {
   ) throws -> T {
     guard let connection = pool.ownLocking else {
       return try write { connection in
-        try PostgreSQLTransaction.run(on: connection, of: pool, isolation) { try body(&$0, connection) }
+        try PostgreSQLTransaction.run(on: connection, of: self, isolation) { try body(&$0, connection) }
       }
     }
     try checkIsWritable()
     return try endingLocks(on: connection) {
-      try PostgreSQLTransaction.run(on: connection, of: pool, isolation, in: .open) { try body(&$0, connection) }
+      try PostgreSQLTransaction.run(on: connection, of: self, isolation, in: .open) { try body(&$0, connection) }
     }
   }
 }

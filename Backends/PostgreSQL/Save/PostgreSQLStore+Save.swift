@@ -30,7 +30,7 @@ extension PostgreSQLStore {
     _ request: StoreSaveRequest, on connection: PostgreSQLConnection, in start: PostgreSQLTransaction.Start
   ) throws -> [Row] {
     func run(inBulk: Bool) throws -> [Row] {
-      try PostgreSQLTransaction.run(on: connection, of: pool, in: start) { transaction in
+      try PostgreSQLTransaction.run(on: connection, of: self, in: start) { transaction in
         var save = PostgreSQLSave(request, store: self, connection: connection)
         return try save.execute(in: &transaction, inBulk: inBulk)
       }

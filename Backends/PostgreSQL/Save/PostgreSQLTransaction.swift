@@ -43,13 +43,13 @@ struct PostgreSQLTransaction {
   private static let maximumAttempts = 5
 
   private init(
-    _ connection: PostgreSQLConnection, _ pool: PostgreSQLPool, _ isolation: Isolation, _ start: Start
+    _ connection: PostgreSQLConnection, _ store: PostgreSQLStore, _ isolation: Isolation, _ start: Start
   ) {
     self.connection = connection
-    self.pool = pool
+    pool = store.pool
     self.isolation = isolation
     self.start = start
-    mark = PostgreSQLCommitMark(nextOf: connection)
+    mark = PostgreSQLCommitMark(nextOf: connection, in: store.identifier)
   }
 
   /// Runs a block in a transaction and commits it, durably.
@@ -63,19 +63,19 @@ struct PostgreSQLTransaction {
   ///   - body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it receives
   ///     the first response.
   static func run<T>(
-    on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation = .readCommitted,
+    on connection: PostgreSQLConnection, of store: PostgreSQLStore, _ isolation: Isolation = .readCommitted,
     in start: Start = .new, _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
-    if start == .open { return try continuing(on: connection, of: pool, isolation, body) }
+    if start == .open { return try continuing(on: connection, of: store, isolation, body) }
     return try repeating(on: connection) {
-      var transaction = PostgreSQLTransaction(connection, pool, isolation, .new)
+      var transaction = PostgreSQLTransaction(connection, store, isolation, .new)
       do {
         let result = try body(&transaction)
         try transaction.commit()
         return result
       } catch {
         // Later saves lock their rows in one order before they change them, so that they do not deadlock.
-        if error.serverFailure?.isDeadlock == true { pool.saveLocking.require() }
+        if error.serverFailure?.isDeadlock == true { store.pool.saveLocking.require() }
         throw error
       }
     }
@@ -83,10 +83,10 @@ struct PostgreSQLTransaction {
 
   /// Runs a block in the open transaction of the thread's locks, and commits the transaction.
   private static func continuing<T>(
-    on connection: PostgreSQLConnection, of pool: PostgreSQLPool, _ isolation: Isolation,
+    on connection: PostgreSQLConnection, of store: PostgreSQLStore, _ isolation: Isolation,
     _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
-    var transaction = PostgreSQLTransaction(connection, pool, isolation, .open)
+    var transaction = PostgreSQLTransaction(connection, store, isolation, .open)
     return try rollingBackToSavepoint(on: connection) {
       let result = try body(&transaction)
       try transaction.commit()

@@ -30,11 +30,14 @@ struct PostgreSQLCatalog {
     return try StoreState(entries: entries, location: location)
   }
 
-  /// Reads the state that the store has recorded of itself.
+  /// Reads the state that a store has recorded of itself.
   ///
-  /// - Throws: ``ErrorCode/schemaChanged`` if the schema has no store any more.
-  func requireState() throws -> StoreState {
+  /// - Throws: ``ErrorCode/schemaChanged`` if the schema has no store any more, or another one.
+  func requireState(of store: StoreIdentifier) throws -> StoreState {
     guard let state = try state() else { throw CoherenceError.tablesRemoved(from: "the schema '\(schema)'") }
+    guard state.metadata.identifier == store else {
+      throw CoherenceError.storeReplaced(in: "the schema '\(schema)'")
+    }
     return state
   }
 
@@ -175,9 +178,9 @@ struct PostgreSQLCatalog {
   }
 
   /// Changes the recorded state under a lock, so that concurrent changes follow each other.
-  func changeState(_ body: (inout StoreState) -> Void) throws {
+  func changeState(of store: StoreIdentifier, _ body: (inout StoreState) -> Void) throws {
     try inTransaction {
-      var state = try requireState()
+      var state = try requireState(of: store)
       body(&state)
       try write(state)
     }

@@ -65,11 +65,11 @@ final class PostgreSQLStore: PersistentStore {
 
   func metadata() throws -> StoreMetadata {
     // A short call, so that it uses the connection reserved for saves: a reader of this thread may have another.
-    try pool.withConnection(for: .saving) { try catalog($0).requireState().metadata }
+    try pool.withConnection(for: .saving) { try catalog($0).requireState(of: identifier).metadata }
   }
 
   func setUserInfo(_ userInfo: [String: String]) throws {
-    try write { connection in try catalog(connection).changeState { $0.metadata.userInfo = userInfo } }
+    try write { try catalog($0).changeState(of: identifier) { $0.metadata.userInfo = userInfo } }
   }
 
   private func catalog(_ connection: PostgreSQLConnection) -> PostgreSQLCatalog {

@@ -22,6 +22,16 @@ extension CoherenceError {
       "Another program has removed the tables of \(location); detach the store and attach it again.")
   }
 
+  /// The error of a store whose tables were removed, and in whose place another store was made.
+  ///
+  /// - Parameter location: The schema of the tables, with its name in quotation marks.
+  package static func storeReplaced(in location: String) -> CoherenceError {
+    CoherenceError(
+      .schemaChanged,
+      "Another program has removed the store in \(location) and made another one there; detach the store and attach it "
+        + "again.")
+  }
+
   /// The sentence of a save that inserts a record with a key of another record.
   package static func takenKeyMessage(of entity: EntityDescription) -> String {
     "A new record of '\(entity.name)' has the key of a record that another program has inserted; save again. If the "

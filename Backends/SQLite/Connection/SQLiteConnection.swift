@@ -62,7 +62,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
   }
 
-  deinit { sqlite3_close_v2(handle) }
+  deinit { FileMappings.unmapping { sqlite3_close_v2(handle) } }
 
   /// Whether the connection sees the present file. Another program may have changed a file that was opened as fixed,
   /// and SQLite would take pages of the former file for present ones.
@@ -101,7 +101,7 @@ final class SQLiteConnection: @unchecked Sendable {
       idleStatements = [:]
       rowStatements = [:]
       // SQLite keeps the connection until its last statement ends, should one be in use.
-      if !isCloseHarmful { sqlite3_close_v2(handle) }
+      if !isCloseHarmful { FileMappings.unmapping { sqlite3_close_v2(handle) } }
       handle = nil
     }
   }

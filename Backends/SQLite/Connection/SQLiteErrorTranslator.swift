@@ -128,7 +128,7 @@ struct SQLiteErrorTranslator {
       return (
         .schemaChanged,
         "Another program has changed the tables of '\(path)', or they are damaged (\(failure.message)); detach the "
-          + "store and attach it again."
+          + "store and attach it again. If the error comes again, restore the file from a backup."
       )
     case SQLITE_ERROR where failure.exceedsLimit, SQLITE_TOOBIG:
       return (

@@ -22,7 +22,7 @@ struct SQLiteOpening {
       try configure(handle)
       return handle
     } catch {
-      sqlite3_close_v2(handle)
+      FileMappings.unmapping { sqlite3_close_v2(handle) }
       throw error
     }
   }

@@ -22,7 +22,7 @@ final class SQLiteFile: Sendable {
   let files: SQLiteFiles
   /// Held during a save. A running thread takes the lock as soon as it is free. The connection's own queue would hand
   /// the connection to the longest waiting thread, and all other threads would wait until that thread is scheduled.
-  private let writing = Lock()
+  private let writing = WriterLock()
   /// Distinguishes the file's states; `nil` when SQLite does not show the index of its log.
   let states: SQLiteStates?
   /// The number of frames from which the log is long; see ``shortenLog()``. Set by tests only.
