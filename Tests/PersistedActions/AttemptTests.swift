@@ -66,6 +66,17 @@ import Testing
     #expect(try await stack.state(of: handle) == .parked)
   }
 
+  @Test func `an action that lost a change with a broken connection is tried again`() async throws {
+    let stack = try ActionStack()
+    let handle = try stack.enqueue(LoseChange(isTransient: true))
+    let other = try stack.enqueue(LoseChange(isTransient: false))
+    let worker = try PersistedActionWorker(
+      stack.container, actions: [LoseChange.self], clock: ManualClock().workerClock)
+    #expect(try await worker.runDueActions() == 2)
+    #expect(try await stack.state(of: handle) == .scheduled)
+    #expect(try await stack.state(of: other) == .parked)
+  }
+
   @Test(arguments: Backend.available)
   func `an action chooses the delay of its retry, a later date, or its parking`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
@@ -221,5 +232,15 @@ import Testing
       stack.container, actions: [Renamed.self], clock: ManualClock().workerClock)
     try await worker.runDueActions()
     #expect(try await stack.actions.result(of: handle, as: Int.self) == 5)
+  }
+}
+
+/// Fails as a save does whose context lost a change, because an accessor could not load its object.
+private struct LoseChange: PersistedAction {
+  let isTransient: Bool
+
+  func run(in context: PersistedActionContext) async throws {
+    let cause = CoherenceError(.connectionLost, "The connection broke.", isRetryable: isTransient)
+    throw CoherenceError(.objectUnavailable, "A change was lost.", underlying: cause)
   }
 }

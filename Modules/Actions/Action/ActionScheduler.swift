@@ -13,7 +13,9 @@ protocol ActionScheduler: AnyObject, Sendable {
   /// Publishes that the action has succeeded with unsaved changes in its context.
   func didLeaveUnsavedChanges(_ handle: AnyActionHandle)
   /// Releases everything that the finished action holds, and publishes the end. Called once.
-  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion])
+  ///
+  /// - Parameter laneContinues: Whether the lane of the action looks for its next action after this call.
+  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion], laneContinues: Bool)
 
   // MARK: Waiting
 

@@ -40,15 +40,17 @@ extension AnyActionHandle {
     if let error, let delay = delayOfNextAttempt(after: error) {
       prepareNextAttempt(after: delay)
     } else {
-      finish(throwing: error)
+      finish(throwing: error, laneContinues: true)
     }
   }
 
-  private func finish(throwing error: (any Error)?) {
+  /// - Parameter laneContinues: Whether the lane of the action looks for its next action after this call. The lane may
+  ///   have looked before a caller that cancels the action finishes it.
+  private func finish(throwing error: (any Error)?, laneContinues: Bool) {
     let finish = lifecycle.withLock { $0.finish(throwing: error) }
     for timer in finish.timers { timer.cancel() }
     finish.progress?.finish()
-    scheduler.didFinish(self, completions: finish.completions)
+    scheduler.didFinish(self, completions: finish.completions, laneContinues: laneContinues)
     for observer in finish.observers { observer() }
     for waiter in finish.waiters { waiter.resume(with: .success(())) }
   }
@@ -58,7 +60,7 @@ extension AnyActionHandle {
     guard let claim = lifecycle.withLock({ $0.claim(toRun: false) }) else { return }
     scheduler.withdraw(self)
     if claim == .first { scheduler.didStart(self) }
-    finish(throwing: error)
+    finish(throwing: error, laneContinues: false)
   }
 
   /// Fails a pending action without another attempt. Does nothing for a cancelled or expired action.
@@ -143,7 +145,7 @@ extension AnyActionHandle {
     if isCanceledOrExpired { return finishIfPending() }
     // A stop has already cancelled the pending actions of the suspended queue, and would wait for this one for ever.
     if scheduler.isStuck(self) { return cancel() }
-    queue.releaseSlot(of: self)
+    queue.releaseSlot(of: self, laneContinues: true)
     let timer = scheduler.after(delay) { [weak self] in
       if let self { scheduler.resume(self) }
     }

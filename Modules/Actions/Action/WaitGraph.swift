@@ -65,9 +65,29 @@ enum WaitGraph {
     /// The waits of one waiter.
     struct Waits {
       let waiter: Waiter
-      var actions: [AnyActionHandle] = []
+      /// The awaited actions, each with the number of waits for it. An action may await thousands of actions at once, so
+      /// that the end of a wait must not search or copy a list under the lock of the whole process.
+      private var counts: [ObjectIdentifier: (action: AnyActionHandle, count: Int)] = [:]
       /// The work for whose end the waiter waits.
       var works: [AwaitedWork] = []
+
+      init(waiter: Waiter) { self.waiter = waiter }
+
+      var actions: [AnyActionHandle] { counts.values.map { $0.action } }
+      var isEmpty: Bool { counts.isEmpty && works.isEmpty }
+
+      mutating func add(_ actions: [AnyActionHandle]) {
+        for action in actions { counts[ObjectIdentifier(action), default: (action: action, count: 0)].count += 1 }
+      }
+
+      /// Removes each of some actions once.
+      mutating func remove(_ actions: [AnyActionHandle]) {
+        for action in actions {
+          let id = ObjectIdentifier(action)
+          guard let count = counts[id]?.count else { continue }
+          if count == 1 { counts[id] = nil } else { counts[id]?.count = count - 1 }
+        }
+      }
     }
 
     /// The waits, by their waiter.
@@ -133,19 +153,20 @@ extension WaitGraph.Waiter {
 extension WaitGraph.State {
   fileprivate mutating func add(_ wait: WaitGraph.Wait) -> WaitGraph.Wait {
     switch wait.target {
-    case .actions(let actions): waits[wait.waiter.id, default: Waits(waiter: wait.waiter)].actions += actions
+    case .actions(let actions): waits[wait.waiter.id, default: Waits(waiter: wait.waiter)].add(actions)
     case .work(let work): waits[wait.waiter.id, default: Waits(waiter: wait.waiter)].works.append(work)
     }
     return wait
   }
 
   fileprivate mutating func remove(_ wait: WaitGraph.Wait) {
-    guard var present = waits[wait.waiter.id] else { return }
+    let id = wait.waiter.id
     switch wait.target {
-    case .actions(let actions): present.actions.remove(actions)
-    case .work(let work): present.works.firstIndex { $0 === work }.map { _ = present.works.remove(at: $0) }
+    case .actions(let actions): waits[id]?.remove(actions)
+    case .work(let work):
+      if let index = waits[id]?.works.firstIndex(where: { $0 === work }) { waits[id]?.works.remove(at: index) }
     }
-    waits[wait.waiter.id] = present.actions.isEmpty && present.works.isEmpty ? nil : present
+    if waits[id]?.isEmpty == true { waits[id] = nil }
   }
 
   /// The work that must end before some work can end: this work, and the work for whose end the running parts of such
@@ -203,17 +224,6 @@ extension AnyActionHandle {
     // The Connect is stopping, and cannot start again before the waiter has finished.
     case .start: return scheduler === waiter.action?.scheduler ? .waiter : .none
     case .prerequisites: return Requirement.all(resolvedOptions?.prerequisites.all ?? []).and(place)
-    }
-  }
-}
-
-extension [AnyActionHandle] {
-  /// Removes each of some actions once.
-  fileprivate mutating func remove(_ handles: [AnyActionHandle]) {
-    // A waiter mostly has one wait. Its actions then need no search under the lock of the whole process.
-    if count == handles.count { return removeAll() }
-    for handle in handles {
-      if let index = firstIndex(where: { $0 === handle }) { remove(at: index) }
     }
   }
 }

@@ -143,13 +143,13 @@ extension ActionDispatcher: ActionScheduler {
 
   func didLeaveUnsavedChanges(_ handle: AnyActionHandle) { events.didLeaveUnsavedChanges(handle) }
 
-  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion]) {
+  func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion], laneContinues: Bool) {
     if let options = handle.resolvedOptions {
       let predecessors = options.releasePrerequisites().predecessors
       if let identity = options.identity {
         registry.withLock { $0.remove(handle, identity, predecessors: predecessors) }
       }
-      handle.queue.releaseSlot(of: handle)
+      handle.queue.releaseSlot(of: handle, laneContinues: laneContinues)
     }
     events.didFinish(handle, completions: completions)
   }

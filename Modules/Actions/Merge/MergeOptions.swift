@@ -42,9 +42,9 @@ public struct MergeOptions: Sendable, Hashable {
   ///
   /// A merge matches the records of all attached stores with the entity. Records that have to stay apart although they
   /// have equal keys, such as those of two users, belong into stores that are attached one after the other, or to
-  /// coordinators of their own. A merge prefers the records of writable stores to older records of read-only stores, and
-  /// deletes no record of a read-only store; an input that differs from the values of such a record is refused with
-  /// ``ErrorCode/storeReadOnly`` by the save.
+  /// coordinators of their own. A merge prefers the records of writable stores to older records of read-only stores, also
+  /// as targets of links, and deletes no record of a read-only store; an input that differs from the values of such a
+  /// record is refused with ``ErrorCode/storeReadOnly`` by the save.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail

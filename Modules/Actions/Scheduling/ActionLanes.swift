@@ -26,8 +26,31 @@ struct ActionLanes<Item: QueuedAction> {
   private static var streakLength: Int { 4 }
 
   private var lanes: [Lane]
+  // The numbers of lanes by state, so that an action costs no pass over a great number of lanes.
+  private var idleCount: Int
+  private var wokenCount = 0
+  /// The number of running lanes with a streak.
+  private var streakCount = 0
 
-  init(_ count: Int) { lanes = Array(repeating: Lane(), count: count) }
+  init(_ count: Int) {
+    lanes = Array(repeating: Lane(), count: count)
+    idleCount = count
+  }
+
+  /// Changes a lane, and counts it under its new state.
+  private mutating func change(_ index: Int, _ body: (inout Lane) -> Void) {
+    count(lanes[index], -1)
+    body(&lanes[index])
+    count(lanes[index], 1)
+  }
+
+  private mutating func count(_ lane: Lane, _ change: Int) {
+    switch lane.state {
+    case .idle: idleCount += change
+    case .woken: wokenCount += change
+    case .running: if lane.streak >= Self.streakLength { streakCount += change }
+    }
+  }
 
   /// The actions that the lanes run.
   var running: [Item] {
@@ -35,27 +58,28 @@ struct ActionLanes<Item: QueuedAction> {
   }
 
   /// The index of an idle lane.
-  var idle: Int? { lanes.firstIndex { if case .idle = $0.state { true } else { false } } }
+  var idle: Int? {
+    hasIdle ? lanes.firstIndex { if case .idle = $0.state { true } else { false } } : nil
+  }
 
-  var hasIdle: Bool { idle != nil }
+  var hasIdle: Bool { idleCount > 0 }
+
+  /// Whether a running lane has a streak.
+  var hasStreak: Bool { streakCount > 0 }
+
+  /// The action that a lane runs, or has run last before it looks for the next action; `nil` for a lane without one.
+  func action(in index: Int) -> Item? { if case .running(let action) = lanes[index].state { action } else { nil } }
 
   /// Whether every lane runs an action. A woken lane has yet to find an action, and so does not count.
-  var allAreRunning: Bool { lanes.allSatisfy { if case .running = $0.state { true } else { false } } }
+  var allAreRunning: Bool { idleCount + wokenCount == 0 }
 
   /// Marks one idle lane as woken.
   ///
   /// - Returns: The lane to wake; `nil` when no lane is idle, another woken lane has not started yet, or a running lane
   ///   has a streak.
   mutating func wakeOne() -> Int? {
-    for lane in lanes {
-      switch lane.state {
-      case .woken: return nil
-      case .running: if lane.streak >= Self.streakLength { return nil }
-      case .idle: break
-      }
-    }
-    let index = idle
-    if let index { lanes[index].state = .woken }
+    guard wokenCount == 0, streakCount == 0, let index = idle else { return nil }
+    change(index) { $0.state = .woken }
     return index
   }
 
@@ -63,35 +87,33 @@ struct ActionLanes<Item: QueuedAction> {
   ///
   /// - Returns: Whether the lane may take another action. A lane that became idle may not.
   mutating func mayContinue(_ index: Int, afterShort isShort: Bool) -> Bool {
-    lanes[index].streak = isShort ? lanes[index].streak + 1 : 0
+    change(index) { $0.streak = isShort ? $0.streak + 1 : 0 }
     guard lanes[index].streak >= Self.streakLength else { return true }
-    let hasOtherStreak = lanes.indices.contains { other in
-      if other != index, lanes[other].streak >= Self.streakLength, case .running = lanes[other].state {
-        true
-      } else {
-        false
-      }
-    }
+    let hasOtherStreak = streakCount > (action(in: index) == nil ? 0 : 1)
     if hasOtherStreak { makeIdle(index) }
     return !hasOtherStreak
   }
 
   /// Marks a lane as running an action.
   mutating func start(_ action: Item, in index: Int) {
-    lanes[index].state = .running(action)
-    lanes[index].startCount += 1
+    change(index) { lane in
+      lane.state = .running(action)
+      lane.startCount += 1
+    }
   }
 
   /// Marks a lane as idle, and ends its streak.
   mutating func makeIdle(_ index: Int) {
-    lanes[index].state = .idle
-    lanes[index].streak = 0
+    change(index) { lane in
+      lane.state = .idle
+      lane.streak = 0
+    }
   }
 
   /// Ends the streaks of lanes that started no action since the previous call: their present action is a long one.
   mutating func endStalledStreaks() {
     for index in lanes.indices {
-      if lanes[index].startCount == lanes[index].checkedStartCount { lanes[index].streak = 0 }
+      if lanes[index].startCount == lanes[index].checkedStartCount { change(index) { $0.streak = 0 } }
       lanes[index].checkedStartCount = lanes[index].startCount
     }
   }

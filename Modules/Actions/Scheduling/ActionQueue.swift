@@ -12,6 +12,8 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
   let name: String
   private let groups: ConcurrencyGroups<Item>
   private let lanes: [DispatchQueue]
+  /// Calls a block after a moment.
+  private let afterMoment: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let content: Mutex<Content>
 
   private struct Content {
@@ -25,22 +27,24 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
     /// Whether a check for stalled streaks is scheduled.
     var isCheckScheduled = false
 
-    /// Whether a lane would find an action. Actions with a limit begin in an idle lane without its waking, as soon as
-    /// they can; see ``ActionQueue/startInIdleLane()``.
-    private var hasWork: Bool { !isSuspended && waiting.hasUnlimited }
+    /// Whether an idle lane may start an action with a limit. A lane with a streak takes the action otherwise: waking
+    /// another thread costs about as much as many short actions.
+    var mayStartInIdleLane: Bool { lanes.hasIdle && !lanes.hasStreak }
 
-    /// Marks an idle lane as woken if actions wait, and schedules a check for stalled streaks.
+    /// Marks an idle lane as woken if it would find an action, and schedules a check for stalled streaks. Actions with a
+    /// limit begin in an idle lane without its waking, as soon as they can; see ``ActionQueue/startInIdleLane()``.
     mutating func wakeOne() -> Wakeup {
-      guard hasWork, lanes.hasIdle else { return Wakeup() }
-      let lane = lanes.wakeOne()
+      guard !isSuspended, lanes.hasIdle, waiting.hasUnlimited || waiting.hasLimited && lanes.hasStreak else {
+        return Wakeup()
+      }
+      let lane = waiting.hasUnlimited ? lanes.wakeOne() : nil
       defer { isCheckScheduled = true }
       return Wakeup(lane: lane, schedulesCheck: !isCheckScheduled)
     }
 
     /// Starts the next action in a lane, or makes the lane idle.
     mutating func startNext(in lane: Int, afterShort isShort: Bool, acquiresSlot: (Item) -> Bool) -> Item? {
-      // No event wakes a lane for an action with a limit, so that a lane becomes idle only after it has looked for one.
-      guard lanes.mayContinue(lane, afterShort: isShort) || waiting.hasLimited else { return nil }
+      guard lanes.mayContinue(lane, afterShort: isShort) else { return nil }
       let action = startNext(in: lane, acquiresSlot: acquiresSlot)
       if action == nil { lanes.makeIdle(lane) }
       return action
@@ -70,11 +74,15 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
   ///   - name: The label of the dispatch queues.
   ///   - width: The number of lanes, at least one.
   ///   - groups: The slots of the limits, which several queues share.
+  ///   - afterMoment: Calls a block after the time between two checks for stalled streaks; a millisecond by default.
+  ///     Tests pass their own function.
   init(
-    name: String, width: Int, isSuspended: Bool, groups: ConcurrencyGroups<Item> = ConcurrencyGroups<Item>()
+    name: String, width: Int, isSuspended: Bool, groups: ConcurrencyGroups<Item> = ConcurrencyGroups<Item>(),
+    afterMoment: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
   ) {
     self.name = name
     self.groups = groups
+    self.afterMoment = afterMoment ?? { laneCheckQueue.asyncAfter(deadline: .now() + .milliseconds(1), execute: $0) }
     lanes = (0..<width).map { _ in DispatchQueue(label: name, qos: .utility) }
     content = Mutex(Content(lanes: ActionLanes(width), isSuspended: isSuspended))
   }
@@ -139,8 +147,13 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
   // MARK: Slots
 
   /// Releases the slot of an action, or ends its wait for a slot. Does nothing for an action without a limit.
-  func releaseSlot(of action: Item) {
-    if let limit = action.limit { groups.releaseSlot(of: limit, by: action, of: self) }
+  ///
+  /// - Parameter laneContinues: Whether the lane of the action certainly looks for its next action after this call. A
+  ///   slot left to another lane would stay free.
+  func releaseSlot(of action: Item, laneContinues: Bool = false) {
+    if let limit = action.limit {
+      groups.releaseSlot(of: limit, by: action, of: self, laneContinues: laneContinues)
+    }
   }
 
   /// Starts the next action in an idle lane. The action takes its slot and its lane in one step.
@@ -157,11 +170,13 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
     return groups.acquireSlot(of: limit, for: action, of: self)
   }
 
-  /// The position of the first action of a limit, and whether an idle lane can start an action; `nil` if no action of the
-  /// limit can start and none is overdue.
-  func firstAction(ofLimit name: String) -> (position: QueuePosition, canStart: Bool)? {
+  /// The position of the first action of a limit, and whether a lane can start an action; `nil` if no action of the limit
+  /// can start and none is overdue.
+  ///
+  /// - Parameter isContinuing: Whether a lane of the queue is about to look for its next action.
+  func firstAction(ofLimit name: String, isContinuing: Bool) -> (position: QueuePosition, canStart: Bool)? {
     content.withLock { content in
-      let canStart = content.lanes.hasIdle
+      let canStart = isContinuing || content.mayStartInIdleLane
       guard !content.isSuspended, canStart || content.waiting.isOverdue(limit: name),
         let position = content.waiting.firstPosition(ofLimit: name)
       else { return nil }
@@ -225,9 +240,7 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
 
   private func perform(_ wakeup: Wakeup) {
     if let lane = wakeup.lane { lanes[lane].async { self.work(inLane: lane) } }
-    if wakeup.schedulesCheck {
-      laneCheckQueue.asyncAfter(deadline: .now() + .milliseconds(1)) { self.checkLanes() }
-    }
+    if wakeup.schedulesCheck { afterMoment { self.checkLanes() } }
   }
 
   /// Runs actions until none can begin.
@@ -242,13 +255,16 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
   }
 
   private func startNext(in lane: Int, afterShort isShort: Bool) -> Item? {
-    let (action, wakeup, hasReservations) = content.withLock { content in
+    let (former, action, wakeup, hasReservations) = content.withLock { content in
+      let former = content.lanes.action(in: lane)
       let action = content.startNext(in: lane, afterShort: isShort, acquiresSlot: acquireSlot)
-      return (action, content.wakeOne(), action != nil && !content.reservations.isEmpty)
+      return (former, action, content.wakeOne(), action != nil && !content.reservations.isEmpty)
     }
     perform(wakeup)
     // An action of a higher priority has taken the lane. Others may use the slot in the meantime.
     if hasReservations { endReservations() }
+    // The release of the slot has left the slot to this lane, which has not taken it.
+    if let limit = former?.limit, action?.limit?.name != limit.name { groups.fillSlots(ofLimit: limit.name) }
     return action
   }
 
@@ -265,12 +281,14 @@ final class ActionQueue<Item: QueuedAction>: Sendable {
   }
 
   private func checkLanes() {
-    perform(
-      content.withLock { content in
-        content.isCheckScheduled = false
-        content.lanes.endStalledStreaks()
-        return content.wakeOne()
-      })
+    let (wakeup, mayStart) = content.withLock { content in
+      content.isCheckScheduled = false
+      content.lanes.endStalledStreaks()
+      return (content.wakeOne(), content.waiting.hasLimited && content.mayStartInIdleLane)
+    }
+    perform(wakeup)
+    // The actions with a limit that were left to a lane with a streak. No other queue could have taken their slots.
+    if mayStart { while startInIdleLane() {} }
   }
 }
 

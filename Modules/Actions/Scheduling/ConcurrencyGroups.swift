@@ -6,7 +6,9 @@ import Synchronization
 ///
 /// An action takes its slot together with its lane, so that an action that waits for another reason holds no slot. A
 /// lane that looks for its next action takes a slot here; the first action with an idle lane takes a slot that becomes
-/// free. No slot is therefore free while an action that could begin waits for it.
+/// free. A lane that releases the slot of its action counts as idle: it looks for its next action at once, without a
+/// change of threads. No slot is therefore free while an action that could begin waits for it, except for the moment
+/// in which a lane with a streak of short actions is about to take it; see ``ActionLanes``.
 ///
 /// An action whose lanes are busy at each release of a slot, and whose limit has no free slot at each end of an action in
 /// a lane, would wait for ever. After many overtaking actions the next slot is therefore reserved for the queue of the
@@ -85,15 +87,20 @@ final class ConcurrencyGroups<Item: QueuedAction>: Sendable {
   }
 
   /// Releases the slot of an action, or ends its wait for a slot. The first action ready to begin takes a free slot.
-  func releaseSlot(of limit: ConcurrencyLimit, by action: Item, of queue: ActionQueue<Item>) {
-    groups.withLock { groups in
-      guard groups[limit.name] != nil else { return }
-      if groups[limit.name]?.holders.removeValue(forKey: ObjectIdentifier(action)) == nil {
-        _ = groups[limit.name]?.removeWaiter(action, of: queue)
-      }
+  ///
+  /// - Parameter laneContinues: Whether the lane of the action looks for its next action after this call, and then fills
+  ///   the slots again. A caller that cancels an action may release the slot after the lane has looked.
+  func releaseSlot(
+    of limit: ConcurrencyLimit, by action: Item, of queue: ActionQueue<Item>, laneContinues: Bool = false
+  ) {
+    let hadSlot = groups.withLock { groups in
+      guard groups[limit.name] != nil else { return false }
+      let hadSlot = groups[limit.name]?.holders.removeValue(forKey: ObjectIdentifier(action)) != nil
+      if !hadSlot { _ = groups[limit.name]?.removeWaiter(action, of: queue) }
       if groups[limit.name]?.isUnused == true { groups[limit.name] = nil }
+      return hadSlot
     }
-    fillSlots(ofLimit: limit.name)
+    fillSlots(ofLimit: limit.name, continuing: hadSlot && laneContinues ? queue : nil)
   }
 
   /// Reserves a free slot for a queue with waiting actions. Another reservation remains.
@@ -120,20 +127,30 @@ final class ConcurrencyGroups<Item: QueuedAction>: Sendable {
 
   /// Lets waiting actions begin in idle lanes while the limit has free slots: by priority, then in the order in which
   /// they asked. Reserves a slot for an overdue action.
-  func fillSlots(ofLimit name: String) {
-    var queues = groups.withLock { groups -> [ActionQueue<Item>] in
-      guard let group = groups[name], group.holders.count < group.maximum else { return [] }
-      return group.waiters.values.map(\.queue)
+  ///
+  /// - Parameter continuing: The queue with a lane that is about to look for its next action. If the first action is one
+  ///   of this queue, a free slot is left to the lane.
+  func fillSlots(ofLimit name: String, continuing: ActionQueue<Item>? = nil) {
+    let (waiting, freeCount) = groups.withLock { groups -> ([ActionQueue<Item>], Int) in
+      guard let group = groups[name], group.holders.count < group.maximum else { return ([], 0) }
+      return (group.waiters.values.map(\.queue), group.maximum - group.holders.count)
     }
+    var queues = waiting
+    var continuing = continuing
     while true {
       var first: (index: Int, position: QueuePosition, canStart: Bool)?
       for (index, queue) in queues.enumerated() {
-        guard let next = queue.firstAction(ofLimit: name) else { continue }
+        guard let next = queue.firstAction(ofLimit: name, isContinuing: queue === continuing) else { continue }
         if let first, first.position < next.position { continue }
         first = (index, next.position, next.canStart)
       }
       guard let first else { return }
       let queue = queues[first.index]
+      if queue === continuing {
+        continuing = nil
+        if freeCount == 1 { return }
+        continue
+      }
       if first.canStart, queue.startInIdleLane() { continue }
       if !first.canStart { queue.reserveSlot(ofLimit: name) }
       queues.remove(at: first.index)

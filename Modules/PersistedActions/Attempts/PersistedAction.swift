@@ -32,7 +32,8 @@ public protocol PersistedAction: Codable, Sendable {
   /// The retry policy of an action whose enqueueing names no policy; by default ``PersistedRetry/standard``.
   static var retry: PersistedRetry { get }
   /// Whether another attempt follows an error. An action whose error is final is parked. By default the rule of
-  /// `RetryPolicy.isTransient`. Called on any thread.
+  /// `RetryPolicy.isTransient`. Called on any thread. The error of a commit or a checkpoint whose outcome is unknown
+  /// comes as a retryable one that was not applied, because a save that the store has is not repeated.
   static func isRetryable(_ error: any Error) -> Bool
 
   /// Does the work, in a task of its own. A thrown error fails the attempt; a ``PersistedActionExit`` delays the next

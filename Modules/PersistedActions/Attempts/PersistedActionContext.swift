@@ -17,6 +17,12 @@ public final class PersistedActionContext: Sendable {
   public var dueDate: Date { claim.dueDate }
   /// The name of the action's schedule; `nil` without a schedule.
   public var scheduleName: String? { claim.scheduleName }
+  /// The store of the action; `nil` after the detachment of the store. With several stores, assign the new records of
+  /// ``commit(_:)`` and ``checkpoint(_:saving:)`` to this store, so that one transaction has them and the action; see
+  /// `ManagedObjectContext.assign(_:to:)`. May be read on any thread.
+  public var store: (any PersistentStore)? {
+    claim.recordID.storeIdentifier.flatMap { repository.coordinator.persistentStore(with: $0) }
+  }
 
   let claim: ActionClaim
   let repository: WorkerRepository
@@ -36,6 +42,8 @@ public final class PersistedActionContext: Sendable {
     var storedProgress: ReportedProgress?
     /// The event of the completion that `commit` has saved.
     var commitEvent: PersistedActionEvent?
+    /// The error of the latest save of the action's record whose outcome is unknown.
+    var unknownSave: CoherenceError?
   }
 
   init(
@@ -103,13 +111,18 @@ public final class PersistedActionContext: Sendable {
 
   /// Saves a value from which a later attempt can continue, in a transaction of its own.
   ///
-  /// - Throws: Errors of encoding the value; ``ErrorCode/leaseLost``; errors of the save.
+  /// - Throws: Errors of encoding the value; ``ErrorCode/leaseLost``; errors of the save. After a save whose outcome is
+  ///   unknown, an action that throws the error gets another attempt, from the checkpoint that the store has.
   public func checkpoint(_ value: some Encodable & Sendable) async throws {
     let data = try JSONEncoder().encode(value)
     let progress = state.withLock { $0.progress }
-    try await repository.update(claim) { record in
-      record.checkpoint = data
-      progress?.write(to: record)
+    do {
+      try await repository.update(claim) { record in
+        record.checkpoint = data
+        progress?.write(to: record)
+      }
+    } catch {
+      throw notingUnknownOutcome(of: error)
     }
     noteStored(data, progress)
   }
@@ -122,7 +135,8 @@ public final class PersistedActionContext: Sendable {
   ///     merge policy that the block has set.
   /// - Returns: The result of the block.
   /// - Throws: Errors of the block and of encoding the value; `CancellationError` for a cancelled action;
-  ///   ``ErrorCode/leaseLost``; errors of the save. Nothing was saved then.
+  ///   ``ErrorCode/leaseLost``; errors of the save. Nothing was saved then, except by a save whose outcome is unknown: an
+  ///   action that throws the error gets another attempt, from the checkpoint that the store has.
   @discardableResult
   public func checkpoint<T: Sendable>(
     _ value: some Encodable & Sendable, saving body: @escaping @Sendable (ManagedObjectContext) throws -> T
@@ -130,9 +144,9 @@ public final class PersistedActionContext: Sendable {
     let data = try JSONEncoder().encode(value)
     let progress = state.withLock { $0.progress }
     let context = container.newBackgroundContext()
-    let result = try await context.perform { [repository, claim] in
+    let result = try await context.perform { [self] in
       let result = try body(context)
-      try repository.save(claim, in: context) { record in
+      try save(in: context) { record in
         record.checkpoint = data
         progress?.write(to: record)
       }
@@ -178,14 +192,15 @@ public final class PersistedActionContext: Sendable {
   /// once. If the process ends before the commit, the store has neither, and the action runs again.
   ///
   /// The action is finished when the call returns; an error that the action throws afterwards is only logged. A second
-  /// call throws. The records must be in the store of the action, because a save is atomic for each store only.
+  /// call throws. The records must be in the ``store`` of the action, because a save is atomic for each store only.
   ///
   /// - Parameter body: Changes records, in a new background context of the container. The context is saved afterwards,
   ///   with the merge policy that the block has set.
   /// - Returns: The result of the block.
   /// - Throws: Errors of the block; `CancellationError` for a cancelled action; ``ErrorCode/leaseLost`` when another
   ///   worker has taken the action over; ``ErrorCode/illegalState`` for a second call; errors of the save. Nothing was
-  ///   saved then, except by a save whose outcome is unknown.
+  ///   saved then, except by a save whose outcome is unknown: an action that throws the error is finished if the store
+  ///   has the commit, and gets another attempt otherwise.
   @discardableResult
   public func commit<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
@@ -196,9 +211,9 @@ public final class PersistedActionContext: Sendable {
     }
     let context = container.newBackgroundContext()
     let date = date()
-    let (value, event) = try await context.perform { [repository, claim] in
+    let (value, event) = try await context.perform { [self] in
       let value = try body(context)
-      let event = try repository.save(claim, in: context) { record in
+      let event = try save(in: context) { record in
         let recording = AttemptRecording(repository: repository, context: context, date: date)
         record.result = result
         progress?.write(to: record)
@@ -208,6 +223,47 @@ public final class PersistedActionContext: Sendable {
     }
     state.withLock { $0.commitEvent = event }
     return value
+  }
+
+  // MARK: Saves of unknown outcome
+
+  /// Saves the changes of a context and a change of the action's record in one transaction.
+  private func save<T>(in context: ManagedObjectContext, _ change: (PersistedActionRecord) throws -> T) throws -> T {
+    do {
+      return try repository.save(claim, in: context, change)
+    } catch {
+      throw notingUnknownOutcome(of: error)
+    }
+  }
+
+  /// Notes the error of a save of the action's record, if only the store of the action may have applied the save.
+  ///
+  /// - Returns: The error to throw. A noted error names the record, because a save of the program without the record may
+  ///   fail with the same sentence, and must not be repeated.
+  private func notingUnknownOutcome(of error: any Error) -> any Error {
+    guard var noted = error as? CoherenceError, noted.outcome == .unknown,
+      noted.outcomes.allSatisfy({ $0.value == .notApplied || $0.key == claim.recordID.storeIdentifier })
+    else { return error }
+    noted.objectIDs.append(claim.recordID)
+    state.withLock { [noted] in $0.unknownSave = noted }
+    return noted
+  }
+
+  /// Returns the error by which the action's type decides about another attempt.
+  ///
+  /// A save of the action's record whose outcome is unknown has no second effect in another attempt. The end of this
+  /// attempt requires the version of the record that precedes the save. If the store has applied a commit, the record no
+  /// longer runs under the claim, and the end is not saved; if it has applied a checkpoint, the next attempt begins there.
+  /// After the end is saved, the store can no longer apply the save, even if the save is still on its way to a server.
+  func deciding(_ error: any Error) -> any Error {
+    guard var repeatable = error as? CoherenceError, repeatable.outcome == .unknown,
+      let noted = state.withLock({ $0.unknownSave }), noted.code == repeatable.code,
+      noted.message == repeatable.message, noted.outcomes == repeatable.outcomes,
+      noted.objectIDs == repeatable.objectIDs
+    else { return error }
+    repeatable.outcome = .notApplied
+    repeatable.isRetryable = true
+    return repeatable
   }
 
   // MARK: For the worker

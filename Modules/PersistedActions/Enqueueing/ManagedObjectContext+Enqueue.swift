@@ -9,11 +9,11 @@ extension ManagedObjectContext {
   /// An undo before the save takes the action back together with the other changes of its group. An undo after the save
   /// leaves the action, which a worker may have run: cancel it by ``PersistedActions/cancel(_:)``.
   ///
-  /// If the store has an unfinished action with the same name, or a former one, and the same unique key, this call
-  /// inserts no record and returns the handle of the stored action, which keeps its payload, date and priority. If
-  /// another context saves an equal action before this context's save, the save omits this action and commits all other
-  /// changes; it begins again for this, so that it calls the hooks of objects again. This call ignores finished
-  /// actions, and the actions of read-only stores.
+  /// If `store`, or any attached store without this argument, has an unfinished action with the same name, or a former
+  /// one, and the same unique key, this call inserts no record and returns the handle of the stored action, which keeps
+  /// its payload, date and priority. If another context saves an equal action into the store before this context's save,
+  /// the save omits this action and commits all other changes; it begins again for this, so that it calls the hooks of
+  /// objects again. This call ignores finished actions, and the actions of read-only stores.
   ///
   /// Call it on the context's thread. An action with a unique key costs one fetch, which also under a pinned snapshot
   /// reads the present state of the stores. The commit wakes the workers of this process, and of every other process
@@ -51,7 +51,9 @@ extension ManagedObjectContext {
         "The date of the action '\(A.name)' lies further from 1970 than 291,500 years, which no store can keep; give the "
           + "action an earlier date.")
     }
-    if let uniqueKey, let present = try unfinishedAction([A.name] + A.formerNames, uniqueKey) { return present }
+    if let uniqueKey, let present = try unfinishedAction([A.name] + A.formerNames, uniqueKey, in: store) {
+      return present
+    }
     let record = PersistedActionRecord(entity: entity, insertInto: self)
     let now = Date()
     record.identifier = .random()
@@ -78,17 +80,25 @@ extension ManagedObjectContext {
 
   /// Returns the handle of the unfinished action with a unique key, saved or in this context only.
   ///
-  /// - Parameter names: The name of the action and its former names.
-  private final func unfinishedAction(_ names: [String], _ key: String) throws -> PersistedActionHandle? {
+  /// - Parameters:
+  ///   - names: The name of the action and its former names.
+  ///   - store: The store of the action; `nil` for any store.
+  private final func unfinishedAction(
+    _ names: [String], _ key: String, in store: (any PersistentStore)?
+  ) throws -> PersistedActionHandle? {
     // No worker of the coordinator can run an action of a read-only store.
-    let request = FetchRequest(PersistedActionRecord.self).inWritableStores()
+    let actions = FetchRequest(PersistedActionRecord.self).inWritableStores()
       .filter { $0.name.isIn(names) && $0.activeKey == key }
-      .limit(1)
+    let request = store.map { actions.inStores([$0.identifier]) } ?? actions.limit(1)
+    // A fetch finds the unsaved actions of all stores.
+    func isInStore(_ record: PersistedActionRecord) -> Bool {
+      store.map { record.canBelong(to: $0.identifier) } ?? true
+    }
     guard hasPinnedSnapshot, let coordinator = persistentStoreCoordinator else {
-      return try fetch(request).first?.handle
+      return try fetch(request).first(where: isInStore)?.handle
     }
     for case let record as PersistedActionRecord in insertedObjects
-    where names.contains(record.name) && record.activeKey == key {
+    where names.contains(record.name) && record.activeKey == key && isInStore(record) {
       return record.handle
     }
     // Not from the pinned state: an action that is unfinished there may have finished, and runs no second time.

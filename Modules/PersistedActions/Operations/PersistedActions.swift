@@ -38,8 +38,9 @@ public struct PersistedActions: Sendable {
   ///
   /// The save of an action with a unique key may have joined it to an equal action of another context. For the handle
   /// of such an action, returns the unfinished action with the same name and key, and without such an action the action
-  /// that was enqueued last. An action of a read-only store is returned only if the other stores have no equal action.
-  /// The look-up among finished actions costs a read of all finished actions with the name.
+  /// that was enqueued last, in the store of the handle. For a handle without a store, the actions of all attached
+  /// stores count, and an action of a read-only store is returned only if the other stores have no equal action. The
+  /// look-up among finished actions costs a read of all finished actions with the name.
   public func action(_ handle: PersistedActionHandle) async throws -> PersistedActionInfo? {
     try await repository.inContext { try Self.record(handle, in: $0).map(PersistedActionInfo.init) }
   }
@@ -172,6 +173,10 @@ public struct PersistedActions: Sendable {
   ) throws -> PersistedActionRecord? {
     let own = try ownRecord(handle, in: context)
     guard own == nil, let key = handle.uniqueKey else { return own }
+    if let store = handle.storeIdentifier {
+      // A save joins actions of one store only.
+      return try equalRecord(handle.name, key, among: Records().inStores([store]), in: context)
+    }
     let stores = context.persistentStoreCoordinator?.persistentStores ?? []
     if stores.contains(where: \.environment.isReadOnly) {
       // A save joins actions only in a store that can be written, whatever equal actions the read-only stores have.
@@ -203,7 +208,7 @@ public struct PersistedActions: Sendable {
       throw CoherenceError(
         .objectNotFound,
         "The store has no action '\(handle.name)' with this handle: the save that enqueued it has not committed, or the "
-          + "action has finished and its record was deleted.")
+          + "action has finished and its record was deleted, or its store is detached.")
     }
     return record
   }

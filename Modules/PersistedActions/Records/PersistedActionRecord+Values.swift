@@ -38,7 +38,9 @@ extension PersistedActionRecord {
   }
 
   /// The handle of the action.
-  var handle: PersistedActionHandle { PersistedActionHandle(id: identifier, name: name, uniqueKey: key) }
+  var handle: PersistedActionHandle {
+    PersistedActionHandle(id: identifier, name: name, uniqueKey: key, storeIdentifier: chosenStore)
+  }
 
   /// The waiting time, in seconds, that raises an action by one level of priority. The time is limited, so that later
   /// actions of a higher priority cannot delay an action for ever.

@@ -142,7 +142,8 @@ extension WorkerEngine {
       case .park(let text)?: return .parked(text: text)
       case nil:
         let advised = RetryPolicy.advisedDelay(of: error, at: clock.date()) ?? .zero
-        return .failed(text: error.logText, isRetryable: type.isRetryable(error), delay: .policy(atLeast: advised))
+        let isRetryable = type.isRetryable(context.deciding(error))
+        return .failed(text: error.logText, isRetryable: isRetryable, delay: .policy(atLeast: advised))
       }
     }
   }

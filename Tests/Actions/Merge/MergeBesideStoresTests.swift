@@ -57,6 +57,22 @@ struct MergeBesideStoresTests {
   }
 
   @Test(arguments: Backend.available)
+  func `links lead to the record of a writable store rather than to an older record of a read-only store`(
+    backend: Backend
+  ) throws {
+    let (stack, archive) = try stack(backend, archiving: [artist(7, "Guy")])
+    let album = MergeRecord(["label": "L", "number": 1], links: ["artist": .one(7)])
+    let result = try stack.merge([album], into: "Album", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(inserted: 1))
+    let stores = try stack.read { context in
+      try stack.objects("Album", context).map { try $0.object(for: "artist")?.objectID.storeIdentifier }
+    }
+    #expect(stores == [stack.store.identifier])
+    #expect(try stack.merge([album], into: "Album", options: MergeOptions()).counts == MergeResult.with(unchanged: 1))
+    #expect(try archive.names() == [7: "Guy"])
+  }
+
+  @Test(arguments: Backend.available)
   func `a merge inserts its new records into the store of its options`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge([artist(1, "Ada")], into: "Artist")

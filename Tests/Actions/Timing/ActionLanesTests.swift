@@ -56,4 +56,22 @@ struct ActionLanesTests {
     let wokenAtSecondCheck = lanes.wakeOne()
     #expect(wokenAtSecondCheck == 1)
   }
+
+  @Test func `a lane has a streak from the fourth short action until a long action, a stall, or the end of its work`() {
+    var lanes = ActionLanes<Item>(2)
+    runShortActions(3, in: 0, &lanes)
+    #expect(!lanes.hasStreak)
+    runShortActions(1, in: 0, &lanes)
+    #expect(lanes.hasStreak)
+    _ = lanes.mayContinue(0, afterShort: false)
+    #expect(!lanes.hasStreak)
+    runShortActions(4, in: 0, &lanes)
+    lanes.endStalledStreaks()
+    #expect(lanes.hasStreak)
+    lanes.endStalledStreaks()
+    #expect(!lanes.hasStreak)
+    runShortActions(4, in: 0, &lanes)
+    lanes.makeIdle(0)
+    #expect(!lanes.hasStreak && lanes.hasIdle && lanes.running.isEmpty)
+  }
 }

@@ -30,9 +30,13 @@ struct ActionStack {
   let board: Board
   let boardName = UUID().uuidString
 
-  init(_ backend: Backend = .inMemory, options: [String: OptionValue] = [:]) throws {
+  /// - Parameter losses: The saves of notes whose outcome is unknown.
+  init(
+    _ backend: Backend = .inMemory, options: [String: OptionValue] = [:], losses: UnsureStore.Losses? = nil
+  ) throws {
     var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
     configuration.options.merge(options) { _, new in new }
+    if let losses { configuration.type = try UnsureStore.type(over: configuration.type, losses) }
     self.configuration = configuration
     container = try Self.open(configuration, in: directory)
     actions = try PersistedActions(container, now: { ManualClock.firstDate })

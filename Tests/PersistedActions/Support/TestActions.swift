@@ -8,7 +8,7 @@ import Synchronization
 enum TestActions {
   static let all: [any PersistedAction.Type] = [
     Mark.self, Hold.self, Patience.self, Fail.self, Leave.self, WriteNote.self, HoldAndCommit.self, Walk.self,
-    Answer.self, StopWorker.self, AwaitStop.self,
+    Answer.self, StopWorker.self, AwaitStop.self, WriteOwnNote.self,
   ]
 }
 
@@ -139,6 +139,18 @@ struct WriteNote: PersistedAction {
   func run(in context: PersistedActionContext) async throws {
     try await context.commit { try $0.insertNote(text) }
     if failsAfterwards { throw CancellationError() }
+  }
+}
+
+/// Ignores errors of its checkpoint, and then saves a note in a context of its own.
+struct WriteOwnNote: PersistedAction {
+  func run(in context: PersistedActionContext) async throws {
+    _ = try? await context.checkpoint(1) { try $0.insertNote("checkpoint") }
+    let own = context.newContext()
+    try await own.perform {
+      try own.insertNote("own note")
+      try own.save()
+    }
   }
 }
 

@@ -49,11 +49,12 @@ struct MergeTargets {
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
     inputByKey: InputIndex, pending: PendingReconciliation?, policy: MergeOptions.MissingTargetPolicy
   ) throws {
+    let readOnlyStores = ReadOnlyStores(of: context)
     for (relationship, keys) in links {
       let destination = try MergeDestination(of: relationship)
       let checked = Dictionary(uniqueKeysWithValues: try keys.map { ($0, try destination.checked($0).values) })
       let slots = destination.keyAttributes.map(\.slot)
-      let finder = IDsByKey(Set(checked.values), keySlots: slots)
+      let finder = IDsByKey(Set(checked.values), keySlots: slots, readOnlyStores: readOnlyStores)
       try context.storedRows(of: relationship.destination, by: destination.keyAttributes)
         .compare(KeyColumns(finder.missing, width: slots.count), with: finder)
       var found = finder.ids.mapValues(Target.existing)
