@@ -1,15 +1,17 @@
 package import CoherenceCore
 
-/// Collects the identifiers of the rows with certain keys: of several rows with one key, the oldest row's. The key and
-/// the identifier suffice, so every row is skipped.
+/// Collects the identifiers of the rows with certain keys: of several rows with one key, the oldest row's, where a row of a
+/// writable store comes before all rows of read-only stores. The key and the identifier suffice, so every row is skipped.
 package final class IDsByKey: RowExpectation {
   package let keySlots: [Int]
   private let keys: Set<[AttributeValue]>
+  private let readOnlyStores: ReadOnlyStores
   package private(set) var ids: [[AttributeValue]: ManagedObjectID] = [:]
 
-  package init(_ keys: Set<[AttributeValue]>, keySlots: [Int]) {
+  package init(_ keys: Set<[AttributeValue]>, keySlots: [Int], readOnlyStores: ReadOnlyStores) {
     self.keys = keys
     self.keySlots = keySlots
+    self.readOnlyStores = readOnlyStores
   }
 
   /// The keys without a collected row.
@@ -19,9 +21,14 @@ package final class IDsByKey: RowExpectation {
 
   package func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
     guard keys.contains(key) else { return .skip }
-    if let collected = ids[key], collected.isOlder(than: id) { return .skip }
+    if let collected = ids[key], !isPreferred(id, to: collected) { return .skip }
     ids[key] = id
     return .skip
+  }
+
+  private func isPreferred(_ id: ManagedObjectID, to other: ManagedObjectID) -> Bool {
+    let (isReadOnly, isOtherReadOnly) = (readOnlyStores.contain(id), readOnlyStores.contain(other))
+    return isReadOnly == isOtherReadOnly ? id.isOlder(than: other) : isOtherReadOnly
   }
 
   package func take(_ row: Row) {}

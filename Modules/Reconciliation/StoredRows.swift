@@ -44,6 +44,7 @@ package struct StoredRows {
   package func forEachPredicate(matching keys: KeyColumns, _ body: (FetchPredicate?) throws -> Void) throws {
     guard keys.count > 0 else { return }
     if try isFullPassCheaper(keys.count) { return try body(nil) }
+    let keys = keys.ordered()
     for chunk in Self.chunks(of: keys.count) {
       try checkCancellation?()
       try body(predicate(keys, chunk))

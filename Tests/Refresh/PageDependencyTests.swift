@@ -185,6 +185,26 @@ struct PageDependencyTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the attempts that failed in the store of a user do not count in the store of the next user`(
+    backend: Backend
+  ) async throws {
+    let library = try Library(backend)
+    try library.register([nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])], cursor: "a")])
+    for _ in 0..<3 {
+      await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+    }
+    let stores = library.connect.persistentStoreCoordinator.persistentStores
+    try await library.connect.detach(persistentStores: stores)
+    try library.connect.attachPersistentStore(
+      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
+    try library.merge([MergeRecord(["id": 7])], into: "Album")
+    try await library.refresh()
+    #expect(try library.targets("album") == [1: 7])
+    try await library.end()
+  }
+
+  @Test(arguments: Backend.available)
   func `a page with a link to a missing record keeps the link if the record arrives in time`(
     backend: Backend
   ) async throws {

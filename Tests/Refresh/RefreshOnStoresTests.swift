@@ -106,6 +106,20 @@ struct RefreshOnStoresTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a refresh of the records of one store succeeds although another store cannot be read`(
+    backend: Backend
+  ) async throws {
+    let program = try Place(backend).program()
+    let other = try program.connect.attachPersistentStore(
+      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    other.close()
+    try program.refresher.register(list: Song.self) { _ in }
+    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    #expect(try await program.refresher.status(of: Song.self)?.lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
   func `a refresh beside a read-only store saves its status and its records in the other store`(
     backend: Backend
   ) async throws {

@@ -81,7 +81,7 @@ extension PersistenceManager {
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``; ``ErrorCode/invalidUid``;
   ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; ``ErrorCode/storeDetached`` for an unattached store
   ///   of new records; ``ErrorCode/noStore`` for a store of new records without the entity; errors of saving a context.
-  ///   Nothing is saved then.
+  ///   Nothing is saved then, unless the outcome of the error says otherwise.
   @discardableResult
   public final func save<Model>(
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,

@@ -35,8 +35,8 @@ extension PersistenceManager {
   ///   ``ErrorCode/duplicateUid``; ``ErrorCode/modelDoesNotFit``; ``ErrorCode/storeDetached`` for an unattached store
   ///   of new records; ``ErrorCode/noStore`` for a store of new records without the entity; errors of `fromModel` and
   ///   of saving a context. ``ErrorCode/versionConflict`` with `isRetryable` set after a lost race in every attempt,
-  ///   with a store without exclusive writing. Nothing is saved then, and a context without other changes is rolled
-  ///   back.
+  ///   with a store without exclusive writing. Nothing is saved then, unless the outcome of the error says otherwise, and
+  ///   a context without other changes is rolled back.
   @discardableResult
   public final func save<Record: RecordFromModel>(
     entity: Record.Type, models: [Record.ModelType], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,

@@ -20,6 +20,23 @@ package struct KeyColumns {
   package mutating func append(_ key: [AttributeValue]) {
     for (position, value) in key.enumerated() { columns[position].append(value) }
   }
+
+  /// Returns the keys in the order of their values; keys of one attribute in their own order. Neighbours then share
+  /// values of the first attributes, so that conditions on the attributes of neighbours match few rows besides. In any
+  /// other order they may match all rows.
+  func ordered() -> KeyColumns {
+    guard columns.count > 1 else { return self }
+    let order = (0..<count).sorted { left, right in
+      for column in columns {
+        let order = column[left].order(to: column[right])
+        if order != 0 { return order < 0 }
+      }
+      return false
+    }
+    var result = self
+    result.columns = columns.map { column in order.map { column[$0] } }
+    return result
+  }
 }
 
 extension [AttributeValue] {

@@ -33,15 +33,17 @@ extension Refresher {
 
   /// Registers the refresh of an entity by pages of its changes since a cursor.
   ///
-  /// An attempt loads and merges pages until the last one. One transaction saves each page and its cursor. After a
-  /// failure, the next attempt continues with the last saved cursor. A page with a next page, and with the cursor of an
-  /// earlier page of the attempt, fails the attempt with ``ErrorCode/invalidRefresh``.
+  /// An attempt loads and merges pages until the last one. One transaction saves each page and its cursor; with several
+  /// writable stores of the entity, the cursor is saved after the transactions of all stores. After a failure, the next
+  /// attempt continues with the last saved cursor. A page with a next page, and with the cursor of an earlier page of
+  /// the attempt, fails the attempt with ``ErrorCode/invalidRefresh``.
   ///
   /// A page that takes a unique value of a stored record, or links to a missing record, waits for the next pages and is
   /// saved together with them, at most 64 pages in one transaction. Without an end of the reason, the attempt fails.
-  /// After three attempts that fail because of links to missing records, the fourth merges the pages without these
-  /// links, as `MergeOptions.MissingTargetPolicy.leaveOut` says, and reports an ``ErrorCode/objectNotFound`` to the
-  /// error handler of the Connect. With this policy in `mergeOptions`, the first attempt does so.
+  /// After three attempts in one store that fail because of links to missing records, the fourth merges the pages
+  /// without these links, as `MergeOptions.MissingTargetPolicy.leaveOut` says, and reports an
+  /// ``ErrorCode/objectNotFound`` to the error handler of the Connect. With this policy in `mergeOptions`, the first
+  /// attempt does so.
   ///
   /// ```swift
   /// try refresher.register(changesOf: Song.self) { request in

@@ -13,14 +13,25 @@ final class ChangeMerger: Sendable {
   /// refreshes may bring the records.
   private static let refusalLimit = 3
 
+  /// The numbers of attempts in one store that links to missing records have made fail, by the cursor of the first page of
+  /// the failed merge. An attempt may merge earlier pages before it: while a postponed record holds the cursor back, each
+  /// attempt begins with the same pages.
+  private struct Refusals {
+    /// The store of the latest attempt.
+    var store: StoreIdentifier?
+    var counts: [String?: Int] = [:]
+
+    /// Forgets the failures in another store: the pages of the next user may have the same cursors.
+    mutating func beginAttempt(in store: StoreIdentifier?) {
+      if store != self.store { self = Refusals(store: store) }
+    }
+  }
+
   private let subsetFilter: FetchPredicate?
   private let condition: FetchPredicate
   private let options: MergeOptions
   private let reportError: @Sendable (any Error) -> Void
-  /// The numbers of attempts that links to missing records have made fail, by the cursor of the first page of the
-  /// failed merge. An attempt may merge earlier pages before it: while a postponed record holds the cursor back, each
-  /// attempt begins with the same pages.
-  private let refusals = Mutex<[String?: Int]>([:])
+  private let refusals = Mutex(Refusals())
 
   /// - Parameter reportError: Receives an error that names the links that a merge has left out.
   init(
@@ -38,6 +49,8 @@ final class ChangeMerger: Sendable {
     _ source: @Sendable (RefreshRequest) async throws -> DeltaPage, for request: RefreshRequest
   ) async throws {
     var request = request
+    let store = request.store.storeIdentifier
+    refusals.withLock { $0.beginAttempt(in: store) }
     // A service whose pages lead back to an earlier page would keep the attempt busy until its time limit.
     var cursors = Set([request.cursor])
     var waiting = WaitingPages<DeltaPage>()
@@ -73,7 +86,7 @@ final class ChangeMerger: Sendable {
     options.requestedAt = beginning.time
     if !isFinal {
       options.missingTargets = .fail
-    } else if refusals.withLock({ $0[beginning.cursor, default: 0] >= Self.refusalLimit }) {
+    } else if refusals.withLock({ $0.counts[beginning.cursor, default: 0] >= Self.refusalLimit }) {
       options.missingTargets = .leaveOut
     }
     do {
@@ -84,7 +97,7 @@ final class ChangeMerger: Sendable {
         // A later merge of the pages leaves the links out at once.
         reportError(missingLinksError(result.missingLinks, request.entity))
       } else {
-        refusals.withLock { $0[beginning.cursor] = nil }
+        refusals.withLock { $0.counts[beginning.cursor] = nil }
       }
     } catch let error as CoherenceError where error.mayEndWithLaterPages {
       guard isFinal else { return }
@@ -94,12 +107,12 @@ final class ChangeMerger: Sendable {
   }
 
   private func noteRefusal(of cursor: String?) {
-    refusals.withLock { $0[cursor, default: 0] += 1 }
+    refusals.withLock { $0.counts[cursor, default: 0] += 1 }
   }
 
   /// Forgets the failures at cursors that a successful attempt has not requested.
   private func forgetRefusals(besides cursors: Set<String?>) {
-    refusals.withLock { $0 = $0.filter { cursors.contains($0.key) } }
+    refusals.withLock { $0.counts = $0.counts.filter { cursors.contains($0.key) } }
   }
 
   private func missingLinksError(_ count: Int, _ entity: EntityDescription) -> CoherenceError {

@@ -21,8 +21,12 @@ struct CursorStore: Sendable {
     self.owner = owner
   }
 
+  /// The store of the cursors; `nil` without an attached store of the entity.
+  var storeIdentifier: StoreIdentifier? { table.storeIdentifier(for: name.entity) }
+
   /// Merges successive pages and saves them with the cursor of the last page, in one transaction. Repeats both when
-  /// another writer has changed a record first.
+  /// another writer has changed a record first. With several writable stores of the entity, each store saves its records
+  /// in a transaction of its own, and the cursor is saved after them.
   ///
   /// - Parameter waits: Whether the caller merges the pages again together with later pages, so that one save decides
   ///   about unique values.
@@ -50,15 +54,27 @@ struct CursorStore: Sendable {
     _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions
   ) throws -> MergeResult {
     let cursor = hold.isHeld ? nil : pages.last { $0.cursor != nil }?.cursor
+    // The store of the cursor may commit before a store that fails. The records of that store would not come again.
+    let savesCursorLast = table.hasSeveralStores(for: entity)
     do {
       // The cursor is set after the plan, so that the merge begins in a context without changes: its merge policy
       // would else turn a new record into a stored one with the same unique value, which a later page gives up.
       let result = try context.merge(
         pages, for: entity, subsetFilter: limits.subsetFilter, condition: limits.condition, options: options
       ) { planned in
-        if let cursor, planned.postponed == 0 { try table.setCursor(cursor, of: name, owner, in: context) }
+        guard let cursor, planned.postponed == 0 else { return }
+        if savesCursorLast {
+          try table.checkLease(of: name, owner, in: context)
+        } else {
+          try table.setCursor(cursor, of: name, owner, in: context)
+        }
       }
-      if result.postponed > 0 { hold.begin() }
+      if result.postponed > 0 {
+        hold.begin()
+      } else if savesCursorLast, let cursor {
+        try table.setCursor(cursor, of: name, owner, in: context)
+        try context.save()
+      }
       return result
     } catch {
       context.rollback()

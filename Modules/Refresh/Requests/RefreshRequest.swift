@@ -21,7 +21,8 @@ public struct RefreshRequest: Sendable {
 }
 
 extension RefreshRequest {
-  /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction.
+  /// Merges a page of changes into the entity, and stores the page's cursor in the same transaction. With several
+  /// writable stores of the entity, the cursor is stored once each store has saved its records.
   ///
   /// A change of the page may have to wait for the end of a pending edit, see `MergeResult.postponed`. Then neither the
   /// cursor of the page nor that of a later page of the attempt is stored: the next attempt asks for the page again.

@@ -187,10 +187,19 @@ struct StatusTable: Sendable {
   ///
   /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
   func setCursor(_ cursor: String, of name: StatusName, _ owner: UUID, in context: ManagedObjectContext) throws {
-    guard let record = try record(name, in: context), record.owner == owner else {
-      throw name.lostLeaseError
-    }
-    record.cursor = cursor
+    try leasedRecord(name, owner, in: context).cursor = cursor
+  }
+
+  /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
+  func checkLease(of name: StatusName, _ owner: UUID, in context: ManagedObjectContext) throws {
+    _ = try leasedRecord(name, owner, in: context)
+  }
+
+  private func leasedRecord(
+    _ name: StatusName, _ owner: UUID, in context: ManagedObjectContext
+  ) throws -> RefreshStatusRecord {
+    guard let record = try record(name, in: context), record.owner == owner else { throw name.lostLeaseError }
+    return record
   }
 
   // MARK: Records
@@ -228,13 +237,24 @@ struct StatusTable: Sendable {
       .noStore, "No attached store has the entity '\(entity.name)' of a refresh; attach such a store first.")
   }
 
+  /// Whether a merge may change records of an entity in several stores.
+  func hasSeveralStores(for entity: EntityDescription) -> Bool {
+    coordinator.persistentStores.count { store in
+      !store.environment.isReadOnly && store.environment.entities.contains { $0.name == entity.name }
+    } > 1
+  }
+
+  /// Returns the store for the statuses of an entity; `nil` without an attached store of the entity.
+  func storeIdentifier(for entity: EntityDescription) -> StoreIdentifier? { try? store(for: entity).identifier }
+
   /// Returns the record of a status. Of the records with the present and with former names of the entity, which an
   /// earlier program may still write, returns that with the latest name.
   private func record(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord? {
     let store = try store(for: name.entity)
     let names = storedNames(of: name.entity)
-    let records = try context.fetch(FetchRequest(RefreshStatusRecord.self).filter(name.predicate(names)))
-      .filter { $0.objectID.storeIdentifier == store.identifier }
+    // A failure of another store must not fail the refresh.
+    let request = FetchRequest(RefreshStatusRecord.self).inStores([store.identifier])
+    let records = try context.fetch(request.filter(name.predicate(names)))
     for storedName in names {
       if let record = records.first(where: { $0.name == storedName }) { return record }
     }
