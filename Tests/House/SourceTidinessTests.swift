@@ -45,6 +45,20 @@ struct SourceTidinessTests {
     #expect(places == [], "Do the work, or remove the note.")
   }
 
+  @Test func `no task-local value is a function`() throws {
+    // Spelt in two parts, so that this file does not find itself.
+    let mark = "@Task" + "Local"
+    // The tests themselves are built without optimization, and the conformance suite by other packages.
+    let sources = try repository.sources(in: "Modules", "Backends", "Tests/ConformanceKit", "Tools")
+    let places = sources.flatMap { file in
+      let functions = Self.namedFunctionTypes(in: file)
+      return file.places { line in
+        line.contains(mark) && (line.contains("->") || Self.words(of: line).contains { functions.contains($0) })
+      }
+    }
+    #expect(places == [], "Wrap the function in a structure: an optimized build ends at such a value.")
+  }
+
   @Test func `file names name a subject`() throws {
     let empty = ["Utils", "Util", "Utilities", "Helpers", "Helper", "Misc", "Common"]
     let vague = try repository.sources(in: "Modules", "Backends", "Tests", "Tools/Sources", "Tools/Mutation").filter {
@@ -59,6 +73,14 @@ struct SourceTidinessTests {
     CodeFunction.functions(in: CodeToken.tokens(of: file.code))
       .filter { $0.name == "checkInvariants" }
       .map { $0.line..<($0.line + $0.length) }
+  }
+
+  /// The names that a file gives to types of functions.
+  private static func namedFunctionTypes(in file: SourceFile) -> Set<Substring> {
+    Set(
+      file.lines.filter { $0.contains("typealias ") && $0.contains("->") }.compactMap { line in
+        words(of: line).drop { $0 != "typealias" }.dropFirst().first
+      })
   }
 
   private static let traps: Set<Substring> = [
