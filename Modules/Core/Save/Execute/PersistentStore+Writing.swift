@@ -6,7 +6,7 @@ extension PersistentStore {
   func writing<T>(_ write: () throws -> T) throws -> T {
     do {
       return try write()
-    } catch  where !(error is CoherenceError || error is StoreConflict.Failure) {
+    } catch let error where !(error is CoherenceError || error is StoreConflict.Failure) {
       throw CoherenceError(
         .inputOutput,
         "The store failed to save with an error that does not say whether the changes were applied; read the records to "
