@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -19,9 +18,7 @@ struct AddedMembersTests {
       Entity("Note") { Relationship("album", toOne: "Album", inverse: "notes") }
       Entity("Tag") { Relationship("albums", toMany: "Album", inverse: "tags") }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   /// Adds a member to a relationship of an album, from the member's side.

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -18,8 +17,7 @@ import Testing
         Relationship("album", toOne: "Album", inverse: "notes")
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    let coordinator = try PersistentStoreCoordinator(inMemory: model)
     let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     let reader = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     let titles = ["a", "b", "c"]

@@ -25,8 +25,7 @@ import Testing
       Entity("Toy", parent: "Thing")
       Entity("Book") { Attribute("title", .string, optional: true) }
     }
-    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator = try PersistentStoreCoordinator(inMemory: model)
     context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 

@@ -90,6 +90,18 @@ import Testing
     #expect(doubles.value(.int(1), .int(4)) == .null)
   }
 
+  @Test func `a decimal near the ends of the range is compared with the shortest decimal number of a double`() throws {
+    for (text, double, order) in [
+      ("1000e127", 1e129, 1), ("1000e127", 1e130, 0), ("1000e127", 1.5e130, -1), ("1500e127", 1.5e130, 0),
+      ("-1000e127", -1e129, -1), ("-1000e127", -1e130, 0), ("1e-120", 1.2345678901234567e-115, -1),
+      ("-1e-120", -1.2345678901234567e-115, 1), ("1e-110", 1.2345678901234567e-115, 1),
+    ] as [(String, Double, Int)] {
+      let decimal = try decimal(text)
+      #expect(decimal.order(to: .double(double)).signum() == order, "\(text) and \(double)")
+      #expect(AttributeValue.double(double).order(to: decimal).signum() == -order, "\(double) and \(text)")
+    }
+  }
+
   @Test func `a decimal is compared with a double beyond the range of decimals`() {
     let tiny = 1e-200
     let huge = 1e300

@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -11,9 +10,7 @@ import Testing
   private let context: ManagedObjectContext
 
   init() throws {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try DeclaredMusic.makeModel())
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: DeclaredMusic.makeModel()))
     try context.performAndWait {
       let release = try Release(context: context)
       release.name = "Abbey"

@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -14,9 +13,7 @@ import Testing
     async throws
   {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     for _ in 0..<50 {
       let passengers = try context.performAndWait {
         try (0..<20).map { _ in Passenger(object: try context.insertNewObject(forEntityName: "Thing")) }
@@ -45,9 +42,7 @@ import Testing
 
   @Test func `an object found on another thread leads to its context for use there`() async throws {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "a") } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     let passenger = try context.performAndWait {
       Passenger(object: try context.insertNewObject(forEntityName: "Thing"))
     }

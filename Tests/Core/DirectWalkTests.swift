@@ -12,16 +12,7 @@ import Testing
   private let model: ManagedObjectModel
 
   init() throws {
-    model = try ManagedObjectModel {
-      Entity("Node") {
-        Attribute("name", .string, default: "")
-        Relationship("leaves", toMany: "Leaf", inverse: "node")
-      }
-      Entity("Leaf") {
-        Attribute("name", .string, default: "")
-        Relationship("node", toOne: "Node", inverse: "leaves")
-      }
-    }
+    model = try NodeModel.make()
   }
 
   private func coordinator() throws -> PersistentStoreCoordinator {

@@ -1,5 +1,4 @@
 @testable import CoherenceCore
-import CoherenceInMemory
 import Testing
 
 /// The temporary identifiers of a parent's records that a child has returned, without an object that the child retains.
@@ -10,9 +9,7 @@ import Testing
   /// Makes a child of a context with an unsaved note.
   init() throws {
     let model = try ManagedObjectModel { Entity("Note") { Attribute("title", .string) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let parent = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let parent = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     self.parent = parent
     child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
     try parent.performAndWait {

@@ -1,12 +1,10 @@
 import CoherenceCore
-import CoherenceInMemory
 import Testing
 
 @Suite struct FaultLimitTests {
   @Test func `a fault policy with the greatest limit reports no fault`() throws {
     let model = try ManagedObjectModel { Entity("Note") { Attribute("title", .string) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    let coordinator = try PersistentStoreCoordinator(inMemory: model)
     // A cached row would load the object without a fault.
     coordinator.rowCachePolicy = .off
     let writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)

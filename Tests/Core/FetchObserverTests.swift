@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Synchronization
 import Testing
 
@@ -14,10 +13,8 @@ struct FetchObserverTests {
   }
 
   private func makeCoordinator() throws -> PersistentStoreCoordinator {
-    let coordinator = PersistentStoreCoordinator(
-      managedObjectModel: try ManagedObjectModel { Entity("Song") { Attribute("title", .string, default: "") } })
-    try coordinator.addPersistentStore(type: .inMemory)
-    return coordinator
+    try PersistentStoreCoordinator(
+      inMemory: ManagedObjectModel { Entity("Song") { Attribute("title", .string, default: "") } })
   }
 
   private func fetch(in coordinator: PersistentStoreCoordinator, isReported: Bool = true) throws {

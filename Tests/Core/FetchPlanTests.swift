@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -9,18 +8,7 @@ import Testing
   private let leaves = FetchRequest<ManagedObject>(entityName: "Leaf")
 
   init() throws {
-    let model = try ManagedObjectModel {
-      Entity("Node") {
-        Attribute("name", .string, default: "")
-        Relationship("leaves", toMany: "Leaf", inverse: "node", deleteRule: .cascade)
-      }
-      Entity("Leaf") {
-        Attribute("name", .string, default: "")
-        Relationship("node", toOne: "Node", inverse: "leaves")
-      }
-    }
-    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator = try PersistentStoreCoordinator(inMemory: NodeModel.make(deleteRule: .cascade))
     context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }
 

@@ -1,5 +1,4 @@
 @testable import CoherenceCore
-import CoherenceInMemory
 import Testing
 
 /// The temporary identifiers that a parent notes for its children.
@@ -12,9 +11,7 @@ struct FormerIdentifiersTests {
 
   init() throws {
     let model = try ManagedObjectModel { Entity("Note") { Attribute("number", .int64) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    parent = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    parent = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
   }
 
@@ -70,6 +67,19 @@ struct FormerIdentifiersTests {
     #expect(formerIDs.current(former[0]) == present)
     #expect(formerIDs.current(former[1]) == former[1])
     #expect(formerIDs.current(former[former.count - 1]) == present)
+  }
+
+  @Test func `a record inserted in place of a deleted record may become the deleted record`() throws {
+    let entity = try #require(parent.persistentStoreCoordinator).managedObjectModel.entity(named: "Note")
+    let deleted = ManagedObjectID.temporary(for: entity)
+    let inserted = ManagedObjectID.temporary(for: entity)
+    var formerIDs = FormerIdentifiers()
+    formerIDs.note(inserted, reinserting: deleted)
+    #expect(formerIDs.currentOrReinserted(deleted) == inserted)
+    // Another writer has restored the deleted record, and both records have the same unique values.
+    formerIDs.note(deleted, of: inserted, isExposed: true)
+    #expect(formerIDs.currentOrReinserted(deleted) == deleted)
+    #expect(formerIDs.currentOrReinserted(inserted) == deleted)
   }
 
   @Test func `a child that has been idle since before many saves finds its object under the permanent identifier`()

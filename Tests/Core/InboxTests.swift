@@ -40,6 +40,26 @@ import Testing
     }
   }
 
+  @Test func `links above the bound are dropped without the changes that name their owners`() throws {
+    let model = try ManagedObjectModel { Entity("Tag") { Relationship("related", toMany: "Tag", inverse: nil) } }
+    let related = try #require(try model.entity(named: "Tag").relationship(named: "related"))
+    guard case .links(let table, _) = related.storage else { throw CoherenceError(.wrongType, "No table of links.") }
+    let inbox = Inbox()
+    for count in [1, Inbox.bound, 1] {
+      var links = LinkChanges()
+      for key in 1...Int64(count) { links.add(Link(source: 0, target: key), to: table) }
+      var changes = refresh(0..<1)
+      changes.links = SavedLinks(number: 1)
+      changes.links?.add(links, in: StoreIdentifier("inbox"))
+      _ = inbox.post(changes)
+    }
+    guard case .changes(let list, count: 3) = inbox.removeAll() else {
+      Issue.record("The changes were collapsed.")
+      return
+    }
+    #expect(list.map { $0.links?.count } == [1, nil, 1])
+  }
+
   @Test func `deletions and permanent identifiers are kept beyond the bound, because they cannot be read again`() {
     let inbox = Inbox()
     var first = refresh(0..<20_000)

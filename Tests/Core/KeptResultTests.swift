@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -19,9 +18,7 @@ import Testing
       }
       Entity("Tag", class: Tag.self) { Attribute("title", .string) }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   @discardableResult

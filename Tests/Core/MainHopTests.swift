@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Dispatch
 import Foundation
 import Testing
@@ -88,8 +87,8 @@ import Testing
   }
 
   private static func context() throws -> ManagedObjectContext {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try ManagedObjectModel { Entity("Thing") })
-    try coordinator.addPersistentStore(type: .inMemory)
-    return ManagedObjectContext(concurrencyType: .mainQueue, coordinator: coordinator)
+    ManagedObjectContext(
+      concurrencyType: .mainQueue,
+      coordinator: try PersistentStoreCoordinator(inMemory: ManagedObjectModel { Entity("Thing") }))
   }
 }

@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Dispatch
 import Synchronization
 import Testing
@@ -124,9 +123,8 @@ import Testing
   /// A main-queue context on a store in memory, and a child of it.
   private static func contexts() throws -> (view: ManagedObjectContext, child: ManagedObjectContext) {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string, default: "unnamed") } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let view = ManagedObjectContext(concurrencyType: .mainQueue, coordinator: coordinator)
+    let view = ManagedObjectContext(
+      concurrencyType: .mainQueue, coordinator: try PersistentStoreCoordinator(inMemory: model))
     return (view, ManagedObjectContext(concurrencyType: .privateQueue, parent: view))
   }
 }

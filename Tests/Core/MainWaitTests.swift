@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Dispatch
 import Foundation
 import Synchronization
@@ -152,9 +151,7 @@ import Testing
   }
 
   private static func coordinator() throws -> PersistentStoreCoordinator {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try ManagedObjectModel { Entity("Thing") })
-    try coordinator.addPersistentStore(type: .inMemory)
-    return coordinator
+    try PersistentStoreCoordinator(inMemory: ManagedObjectModel { Entity("Thing") })
   }
 
   /// A main-queue context, a child of it, and another one.

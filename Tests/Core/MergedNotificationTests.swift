@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -10,8 +9,7 @@ import Testing
 
   init() throws {
     let model = try ManagedObjectModel { Entity("Note") { Attribute("title", .string) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    let coordinator = try PersistentStoreCoordinator(inMemory: model)
     writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     reader = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     reader.follow(writer)

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import TestRandom
 import Testing
 
@@ -13,9 +12,7 @@ struct ObjectRegistryTests {
   init() throws {
     staff = try StaffModel()
     let model = try ManagedObjectModel { Entity("Unused") { Attribute("name", .string, optional: true) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   private func object(_ id: ManagedObjectID) -> ManagedObject {

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import TestRandom
 import Testing
 
@@ -15,9 +14,7 @@ struct PendingDeletesTests {
       Entity("Album") { Relationship("tracks", toMany: "Track", inverse: "album") }
       Entity("Track") { Relationship("album", toOne: "Album", inverse: "tracks") }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   /// Saves albums of three tracks, and returns them with loaded tracks.

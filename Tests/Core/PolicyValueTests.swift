@@ -1,3 +1,4 @@
+import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -88,24 +89,29 @@ import Testing
 
   // MARK: Participants
 
-  private func added(_ values: [AttributeValue]) throws -> [AttributeValue] {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    return try AddedRecordCheck(of: job, in: StoreIdentifier("jobs")).checked(
+  private func added(
+    _ values: [AttributeValue], in coordinator: PersistentStoreCoordinator
+  ) throws -> [AttributeValue] {
+    try AddedRecordCheck(of: job, in: StoreIdentifier("jobs"), of: coordinator).checked(
       values, DerivedValues(in: coordinator, by: nil))
   }
 
   /// The code and the message of a refused record.
-  private func refusal(_ values: [String: AttributeValue]) -> (code: ErrorCode?, message: String) {
-    let error = #expect(throws: CoherenceError.self) { try added(self.values(values)) }
+  private func refusal(
+    _ values: [String: AttributeValue], in coordinator: PersistentStoreCoordinator
+  ) -> (code: ErrorCode?, message: String) {
+    let error = #expect(throws: CoherenceError.self) { try added(self.values(values), in: coordinator) }
     return (error?.code, error?.message ?? "")
   }
 
   @Test func `a record that a participant adds satisfies the model`() throws {
     let complete = values(["count": .int(1), "queue": try queue(), "queue.position": .int(3)])
-    #expect(try added(complete) == complete)
-    let tooFew = #expect(throws: CoherenceError.self) { try added(Array(complete.dropLast())) }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
+    let store = try coordinator.addPersistentStore(type: .inMemory)
+    #expect(try added(complete, in: coordinator) == complete)
+    let tooFew = #expect(throws: CoherenceError.self) { try added(Array(complete.dropLast()), in: coordinator) }
     #expect(tooFew?.code == .invalidValue)
-    let other = try queue(in: "elsewhere")
+    let (other, detached) = (try queue(in: store.identifier.rawValue), try queue(in: "elsewhere"))
     let fresh = AttributeValue.reference(.temporary(for: try model.entity(named: "Queue")))
     let refused: [([String: AttributeValue], ErrorCode, String)] = [
       (["name": .null], .validationFailed, "'Job.name' needs a value"),
@@ -116,10 +122,11 @@ import Testing
       (["queue": .reference(row().id)], .validationFailed, "'Job.queue' leads to no saved record of 'Queue'"),
       (["queue": fresh], .validationFailed, "'Job.queue' leads to no saved record of 'Queue'"),
       (["queue": other], .relationshipCrossesStores, "'Job.queue' leads into another store"),
+      (["queue": detached], .storeDetached, "The store of an object of 'Queue' is not attached"),
       (["queue.position": .string("A")], .validationFailed, "'Job.queue.position' cannot be of type"),
     ]
     for (values, code, text) in refused {
-      let refusal = refusal(values)
+      let refusal = refusal(values, in: coordinator)
       #expect(refusal.code == code)
       #expect(refusal.message.contains(text), "\(refusal.message)")
     }

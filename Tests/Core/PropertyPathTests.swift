@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Testing
 
 /// Paths as texts, with names separated by dots.
@@ -22,9 +21,7 @@ import Testing
       }
       Entity("Item") { Relationship("owner", toOne: "Owner", inverse: nil) }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     try context.performAndWait {
       for name in ["b", "a"] {
         let owner = try context.insertNewObject(forEntityName: "Owner")

@@ -123,6 +123,16 @@ import Testing
     #expect(try fraction.checked(for: album) == fraction)
   }
 
+  @Test func `a great double constant becomes the decimal of its shortest digits`() throws {
+    let album = try library.entity("Album")
+    func price(_ value: AttributeValue) -> FetchPredicate {
+      .comparison(.path(PropertyPath("price")), .less, .value(value))
+    }
+    let great = try #require(Decimal(string: "125e127"))
+    #expect(try price(.double(1.25e129)).checked(for: album) == price(.decimal(great)))
+    #expect(try price(.double(1e300)).checked(for: album) == price(.double(1e300)))
+  }
+
   @Test(arguments: [
     "ANY artist.albums.tracks.album.size.width > 3", "NONE artist.albums.tracks.length > 3", "price BETWEEN {1, 2.5}",
     "ALL tracks.length == 3.0 OR tracks.@count > 1.0",

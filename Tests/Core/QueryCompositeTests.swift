@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -87,10 +86,8 @@ import Testing
   private let context: ManagedObjectContext
 
   init() throws {
-    let coordinator = PersistentStoreCoordinator(
-      managedObjectModel: try ManagedObjectModel(Shape.self, Circle.self))
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(
+      coordinator: try PersistentStoreCoordinator(inMemory: ManagedObjectModel(Shape.self, Circle.self)))
     try context.performAndWait {
       let framed = try Shape(context: context)
       let key = Shape.Properties.table

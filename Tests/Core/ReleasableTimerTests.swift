@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -47,9 +46,7 @@ import Testing
 
   @Test func `the end of a pinned snapshot ends the wait for its limit of an hour`() throws {
     let model = try ManagedObjectModel { Entity("Item") { Attribute("name", .string, optional: true) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     try context.performAndWait {
       for _ in 0..<3 {
         try context.pinSnapshot(unreadLimit: .seconds(3_600))

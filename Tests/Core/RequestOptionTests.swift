@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -77,9 +76,7 @@ struct RequestOptionTests {
   }
 
   @Test func `a page of members begins at its offset, in each kind of collection`() throws {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try DeclaredMusic.makeModel())
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: DeclaredMusic.makeModel()))
     try context.performAndWait {
       let release = try DeclaredMusic.Release(context: context)
       release.name = "release"

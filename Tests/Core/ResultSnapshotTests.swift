@@ -124,6 +124,23 @@ struct ResultSnapshotTests {
     #expect(ids == [id(2), id(3), id(5)])
   }
 
+  @Test func `changes whose elements cannot be made leave the list unchanged`() {
+    struct Unmade: Error {}
+    let former = state([entry(id(1), "a", 1), entry(id(2), "a", 2)])
+    let current = state([entry(id(2), "a", 2, revision: 1), entry(id(3), "a", 3, revision: 2)])
+    let changes = difference(former, current)
+    #expect(changes.changes == [.delete(id(1), at: 0), .update(id(2), from: 1, to: 0), .insert(id(3), at: 1)])
+    var list = ["1", "2"]
+    let updated = id(2)
+    #expect(throws: Unmade.self) {
+      try changes.apply(to: &list) { id in
+        if id == updated { throw Unmade() }
+        return "3"
+      }
+    }
+    #expect(list == ["1", "2"])
+  }
+
   @Test func `a difference between ranges compares the records of the ranges alone`() {
     let former = state(entries, limit: 3)
     let current = state(Array(entries.dropFirst(2)), limit: 3)

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Synchronization
 import Testing
 
@@ -13,8 +12,7 @@ import Testing
         Attribute("count", .int64, default: 0)
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    let coordinator = try PersistentStoreCoordinator(inMemory: model)
     let (context, other) = (
       ManagedObjectContext(coordinator: coordinator), ManagedObjectContext(coordinator: coordinator)
     )

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Foundation
 import Synchronization
 import Testing
@@ -20,8 +19,7 @@ import Testing
         Attribute("savedAt", .date, derived: .now)
       }
     }
-    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator = try PersistentStoreCoordinator(inMemory: model)
   }
 
   /// Adds an entry for each change of the observed entities.

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -10,18 +9,7 @@ import Testing
   private let root: ManagedObjectContext
 
   init() throws {
-    let model = try ManagedObjectModel {
-      Entity("Node") {
-        Attribute("name", .string, default: "")
-        Relationship("leaves", toMany: "Leaf", inverse: "node")
-      }
-      Entity("Leaf") {
-        Attribute("name", .string, default: "")
-        Relationship("node", toOne: "Node", inverse: "leaves")
-      }
-    }
-    coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator = try PersistentStoreCoordinator(inMemory: NodeModel.make())
     writer = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     root = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
   }

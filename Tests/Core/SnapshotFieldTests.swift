@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -76,9 +75,7 @@ struct SnapshotFieldTests {
 
   init() throws {
     let model = try ManagedObjectModel(Recording.self, Edition.self, SignedEdition.self, Label.self)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   @Test func `a missing codable value reads as the declared default, unless the type has a value for it`() throws {

@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Foundation
 import Testing
 
@@ -15,9 +14,7 @@ import Testing
 
   private static func coordinator() throws -> PersistentStoreCoordinator {
     let model = try ManagedObjectModel(Recording.self, Edition.self, SignedEdition.self)
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    return coordinator
+    return try PersistentStoreCoordinator(inMemory: model)
   }
 
   @Test func `values of every kind are inserted, read and read again after JSON`() throws {

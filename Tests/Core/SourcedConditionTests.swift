@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Testing
 
 /// The text of the condition of a fetched property: quoted texts and names around the variable.
@@ -14,9 +13,7 @@ import Testing
         FetchedProperty("found", of: "Item", where: condition)
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     return try context.performAndWait {
       var items: [ManagedObject] = []
       for (name, other, cost) in [("a", "b", 9), ("b", "a", 3), ("\u{301}x", "c", 9), ("it's $FETCH_SOURCE", "c", 9)] {
@@ -112,9 +109,7 @@ import Testing
     }
     let entity = try model.entity(named: "Item")
     #expect(entity.fetchedProperties.map(\.name) == ["all", "found"])
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     try context.performAndWait {
       let items = try ["a", "b"].map { name in
         let item = try context.insertNewObject(forEntityName: "Item")

@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Synchronization
 import Testing
 
@@ -10,9 +9,7 @@ import Testing
 
   init() throws {
     let model = try ManagedObjectModel { Entity("Note") { Attribute("title", .string) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     self.context = context
     try context.performAndWait {
       for title in ["a", "b", "c"] {

@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Synchronization
 import Testing
 
@@ -29,9 +28,8 @@ struct StreamObservationTests {
   private let log = Log()
 
   init() throws {
-    coordinator = PersistentStoreCoordinator(
-      managedObjectModel: try ManagedObjectModel { Entity("Song") { Attribute("title", .string, default: "") } })
-    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator = try PersistentStoreCoordinator(
+      inMemory: ManagedObjectModel { Entity("Song") { Attribute("title", .string, default: "") } })
     let context = ManagedObjectContext(coordinator: coordinator)
     try context.performAndWait {
       for _ in 0..<1_000 { _ = try context.insertNewObject(forEntityName: "Song") }

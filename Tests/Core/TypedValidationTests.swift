@@ -1,5 +1,4 @@
 import CoherenceCore
-import CoherenceInMemory
 import Testing
 
 /// Typed validation rules for single properties.
@@ -68,9 +67,8 @@ import Testing
   private let context: ManagedObjectContext
 
   init() throws {
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: try ManagedObjectModel(Parcel.self, Letter.self))
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(
+      coordinator: try PersistentStoreCoordinator(inMemory: ManagedObjectModel(Parcel.self, Letter.self)))
   }
 
   /// The failures of a save, sorted: "property: reason".
@@ -122,9 +120,7 @@ import Testing
     let model = try ManagedObjectModel {
       Entity("Label", class: Label.self) { Attribute("text", .string, default: "") }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let other = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let other = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     try other.performAndWait {
       _ = try other.insertNewObject(forEntityName: "Label")
       let error = #expect(throws: CoherenceError.self) { try other.save() }

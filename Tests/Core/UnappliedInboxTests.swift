@@ -1,5 +1,4 @@
 @testable import CoherenceCore
-import CoherenceInMemory
 import Synchronization
 import Testing
 
@@ -33,8 +32,7 @@ struct UnappliedInboxTests {
   private let child: ManagedObjectContext
 
   init() throws {
-    coordinator = PersistentStoreCoordinator(managedObjectModel: try Self.model())
-    try coordinator.addPersistentStore(type: .inMemory)
+    coordinator = try PersistentStoreCoordinator(inMemory: Self.model())
     parent = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
     child.savesPastParent = true

@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -12,9 +11,7 @@ import Testing
 
   init() throws {
     let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   @Test func `many undone deletes release the objects that no step of the history needs any more`() throws {

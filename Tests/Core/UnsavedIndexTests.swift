@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import TestRandom
 import Testing
 
@@ -12,9 +11,7 @@ struct UnsavedIndexTests {
 
   init() throws {
     let model = try ManagedObjectModel { Entity("Item") { Attribute("name", .string, optional: true) } }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   private static let names: [String?] = ["one", "two", "three", "four", "five", nil]
@@ -120,8 +117,7 @@ struct UnsavedIndexTests {
         Attribute("number", .int64, optional: true)
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
+    let coordinator = try PersistentStoreCoordinator(inMemory: model)
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     let entity = try coordinator.managedObjectModel.entity(named: "Order")
     let shop = try #require(entity.attribute(named: "shop")).slot
@@ -163,9 +159,7 @@ struct UnsavedIndexTests {
       Entity("Shelf") { Relationship("books", toMany: "Book", inverse: "shelf") }
       Entity("Book") { Relationship("shelf", toOne: "Shelf", inverse: "books") }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: context)
     try context.performAndWait {
       func visitedCount(_ shelf: ManagedObjectID) throws -> Int {

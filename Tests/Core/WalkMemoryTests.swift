@@ -1,4 +1,3 @@
-import CoherenceInMemory
 import Testing
 
 @testable import CoherenceCore
@@ -20,9 +19,7 @@ import Testing
         Relationship("node", toOne: "Node", inverse: "leaves")
       }
     }
-    let coordinator = PersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(type: .inMemory)
-    context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+    context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
   }
 
   private func fill(nodes: Int, leaves: Int) throws {

@@ -178,6 +178,15 @@ extension WrongUse {
       let list = try Fan.list(in: context)
       context.performAndWait { _ = list[1] }
     },
+    WrongUse("changes of a result are applied to the list of another", "an element for each record of `former`") {
+      let (context, fan) = try Fan.inContext(.privateQueue)
+      var changes = try context.changes(of: FetchRequest<Fan>(entityName: "Fan")).makeAsyncIterator()
+      _ = try await changes.next()
+      try context.performAndWait { _ = try Fan(context: context) }
+      var list: [ManagedObjectID] = []
+      try await changes.next()?.apply(to: &list)
+      withExtendedLifetime(fan) {}
+    },
     WrongUse("a member is moved from a position that there is not", "its 1 member(s) have positions from zero") {
       let fan = Fan(entity: Fan.entity, insertInto: nil)
       fan[Fan.favourites].append(fan)

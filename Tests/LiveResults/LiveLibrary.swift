@@ -47,19 +47,14 @@ enum LiveLibrary {
 
     init(_ strategy: LiveStrategy, on backend: Backend) throws {
       container = strategy.makeContainer(in: directory)
-      configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+      configuration = backend.newConfiguration()
       store = try container.attachPersistentStore(for: configuration)
     }
 
     /// Changes records in a background context and saves.
     @discardableResult
     func write<T: Sendable>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-      let context = container.newBackgroundContext()
-      return try context.performAndWait {
-        let result = try body(context)
-        try context.save()
-        return result
-      }
+      try container.newBackgroundContext().saving(body)
     }
 
     /// Saves tracks with the titles, and returns them by title.

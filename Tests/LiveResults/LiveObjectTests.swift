@@ -139,6 +139,125 @@ struct LiveObjectTests {
     }
   }
 
+  /// A controller of all tracks, whose request runs again when a tag gets another name, and the log of its updates.
+  private func untagged(
+    _ stack: LiveLibrary.Stack
+  ) throws -> (FetchedResultsController<ManagedObject>, UpdateLog, ManagedObjectID) {
+    let id = try saveTrack(stack)
+    try stack.write { context in
+      for name in ["x", "y"] { try context.insertNewObject(forEntityName: "Tag").setValue(name, for: "name") }
+    }
+    let controller = FetchedResultsController(
+      fetchRequest: LiveLibrary.tracks.filter(try FetchPredicate(format: "NONE tags.name == 'z'")),
+      managedObjectContext: stack.view)
+    let log = UpdateLog()
+    controller.delegate = log
+    try controller.performFetch()
+    #expect(controller.snapshot?.ids == [id])
+    return (controller, log, id)
+  }
+
+  private func rename(_ former: String, _ name: String, in context: ManagedObjectContext) throws {
+    let tags = FetchRequest<ManagedObject>(entityName: "Tag").filter(try FetchPredicate(format: "name == %@", former))
+    try #require(try context.fetch(tags).first).setValue(name, for: "name")
+  }
+
+  @Test(arguments: Backend.available)
+  func `new members update a listed owner, also when the same save has the request run again`(
+    backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let (controller, log, id) = try untagged(stack)
+    try stack.write { context in
+      let tags = try context.fetch(FetchRequest<ManagedObject>(entityName: "Tag").sort("name"))
+      try context.objects(for: [id]).first?.setObjects([tags[0]], for: "tags")
+      try rename("y", "w", in: context)
+    }
+    stack.view.performAndWait {}
+    #expect(log.updated == [id])
+    withExtendedLifetime(controller) {}
+  }
+
+  @Test func `new members update a listed owner, also among more changes than a context lists`() throws {
+    let stack = try LiveLibrary.Stack(.direct, on: .inMemory)
+    let (controller, log, id) = try untagged(stack)
+    try stack.write { context in
+      var tags: [ManagedObject] = []
+      for number in 0...10_000 {
+        let tag = try context.insertNewObject(forEntityName: "Tag")
+        try tag.setValue("\(number)", for: "name")
+        tags.append(tag)
+      }
+      try context.objects(for: [id]).first?.setObjects([tags[0]], for: "tags")
+    }
+    stack.view.performAndWait {}
+    #expect(log.updated == [id])
+    withExtendedLifetime(controller) {}
+  }
+
+  @Test(arguments: Backend.available)
+  func `a change that was reported is not reported again when the request runs again`(backend: Backend) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let (controller, log, id) = try untagged(stack)
+    // The request does not read the property.
+    try stack.write { try $0.objects(for: [id]).first?.setValue(9, for: "plays") }
+    stack.view.performAndWait {}
+    #expect(log.updated == [id])
+    log.updated = []
+    try stack.write { try rename("y", "w", in: $0) }
+    stack.view.performAndWait {}
+    #expect(log.updated.isEmpty)
+    withExtendedLifetime(controller) {}
+  }
+
+  @Test(arguments: Backend.available)
+  func `a change below an edit of a view that does not follow it is not reported again when the request runs again`(
+    backend: Backend
+  ) throws {
+    let stack = try LiveLibrary.Stack(.directIndependent, on: backend)
+    let (controller, log, id) = try untagged(stack)
+    try #require(try stack.view.objects(for: [id]).first).setValue("edited", for: "title")
+    stack.view.performAndWait {}
+    // The request does not read the property.
+    try stack.write { try $0.objects(for: [id]).first?.setValue(9, for: "plays") }
+    stack.view.performAndWait {}
+    log.updated = []
+    try stack.write { try rename("y", "w", in: $0) }
+    stack.view.performAndWait {}
+    #expect(log.updated.isEmpty)
+    withExtendedLifetime(controller) {}
+  }
+
+  @Test(arguments: Backend.available)
+  func `a change of a related record is no update of a record that keeps its values and its place`(backend: Backend)
+    throws
+  {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try saveTrack(stack)
+    try stack.write { context in
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      try artist.setValue("a", for: "name")
+      try artist.setValue(1, for: "rating")
+      try context.objects(for: [id]).first?.setObject(artist, for: "artist")
+    }
+    let controller = FetchedResultsController(
+      fetchRequest: LiveLibrary.tracks.filter(try FetchPredicate(format: "artist.rating > 0")),
+      managedObjectContext: stack.view)
+    let log = UpdateLog()
+    controller.delegate = log
+    try controller.performFetch()
+    #expect(controller.snapshot?.ids == [id])
+    try stack.write {
+      try $0.fetch(FetchRequest<ManagedObject>(entityName: "Artist")).first?.setValue(2, for: "rating")
+    }
+    stack.view.performAndWait {}
+    #expect(log.updated.isEmpty)
+    // The track's own values.
+    try stack.write { try $0.objects(for: [id]).first?.setValue("b", for: "title") }
+    stack.view.performAndWait {}
+    #expect(log.updated == [id])
+  }
+
   /// The ways to ask a context for the present state of its stores.
   nonisolated private static let refreshes: [@MainActor @Sendable (ManagedObjectContext, ManagedObjectID) -> Void] = [
     { context, id in context.refresh(context.object(with: id), mergeChanges: false) },

@@ -279,6 +279,27 @@ struct EverythingIsToldTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a save that merges the values of another writer names the object as refreshed`(backend: Backend) async throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    let id = try #require(try stack.add("a")["a"])
+    let context = stack.container.newBackgroundContext()
+    context.mergePolicy = .objectTrumps
+    try context.performAndWait { try #require(try context.objects(for: [id]).first).setValue(7, for: "plays") }
+    try stack.write { try $0.objects(for: [id]).first?.setValue("b", for: "title") }
+    var told = context.objectsDidChange.makeAsyncIterator()
+    let title = try context.performAndWait {
+      let track = try #require(context.updatedObjects.first)
+      try context.save()
+      return try track.value(for: "title", as: String.self)
+    }
+    #expect(title == "b")
+    // Without the report of the save, the insert is the first change.
+    try context.performAndWait { _ = try LiveLibrary.track("c", in: context) }
+    let changes = try #require(await told.next())
+    #expect(changes.refreshed == [id] && changes.inserted.isEmpty && changes.updated.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
   func `a reset reports that everything may have changed`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     var told = stack.view.objectsDidChange.makeAsyncIterator()

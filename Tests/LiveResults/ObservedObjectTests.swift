@@ -2,7 +2,6 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 import Observation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -45,34 +44,16 @@ struct ObservedObjectTests {
       }
       container = GenericPersistentContainer(
         name: "Observed", managedObjectModel: model, storeLocation: directory.url)
-      try container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+      try container.attachPersistentStore(for: backend.newConfiguration())
     }
 
     func write(_ body: (ManagedObjectContext) throws -> Void) throws {
-      let context = container.newBackgroundContext()
-      try context.performAndWait {
-        try body(context)
-        try context.save()
-      }
+      try container.newBackgroundContext().saving(body)
     }
 
     @MainActor func savedTrack(_ title: String) throws -> Track {
       try write { try Track(context: $0).title = title }
       return try #require(try view.fetch(Track.titled(title)).first)
-    }
-  }
-
-  /// Counts the notifications of a reader, which reads again after each one.
-  private final class Reader: Sendable {
-    private let count = Mutex(0)
-    var notifications: Int { count.withLock { $0 } }
-
-    @MainActor func follow(_ read: @escaping @MainActor () -> Void) {
-      withObservationTracking {
-        read()
-      } onChange: { [self] in
-        count.withLock { $0 += 1 }
-      }
     }
   }
 
@@ -94,7 +75,7 @@ struct ObservedObjectTests {
   ) throws {
     let stack = try Stack(backend)
     let track = try stack.view.observed(stack.savedTrack("a"))
-    let (title, genre) = (Reader(), Reader())
+    let (title, genre) = (ObservationReader(), ObservationReader())
     title.follow { _ = track.title }
     genre.follow { _ = track.genre }
     try stack.write { try $0.fetch(Track.all).first?.title = "b" }
@@ -111,7 +92,7 @@ struct ObservedObjectTests {
   @Test func `a write through an observed object notifies the readers of the property at once`() throws {
     let stack = try Stack(.inMemory)
     let track = try stack.view.observed(stack.savedTrack("a"))
-    let (title, genre) = (Reader(), Reader())
+    let (title, genre) = (ObservationReader(), ObservationReader())
     title.follow { _ = track.title }
     genre.follow { _ = track.genre }
     track.title = "b"
@@ -128,7 +109,7 @@ struct ObservedObjectTests {
     let stack = try Stack(.inMemory)
     let object = try stack.savedTrack("a")
     let track = try stack.view.observed(object)
-    let (first, second) = (Reader(), Reader())
+    let (first, second) = (ObservationReader(), ObservationReader())
     first.follow { _ = track.title }
     stack.view.performAndWait {
       object.title = "b"
@@ -144,7 +125,7 @@ struct ObservedObjectTests {
     let stack = try Stack(backend)
     let object = try stack.savedTrack("a")
     let track = try stack.view.observed(object)
-    let title = Reader()
+    let title = ObservationReader()
     title.follow { _ = track.title }
     stack.view.performAndWait { object.title = "b" }
     #expect(title.notifications == 1)
@@ -161,7 +142,7 @@ struct ObservedObjectTests {
     let object = try Track(context: stack.view)
     object.title = "a"
     let track = try stack.view.observed(object)
-    let title = Reader()
+    let title = ObservationReader()
     title.follow { _ = (track.title, track.isDeleted) }
     try stack.view.performAndWait { try stack.view.save() }
     #expect(title.notifications == 0 && !track.isDeleted)
@@ -174,7 +155,7 @@ struct ObservedObjectTests {
   func `the deletion of the record notifies the readers of isDeleted`(backend: Backend) throws {
     let stack = try Stack(backend)
     let track = try stack.view.observed(stack.savedTrack("a"))
-    let reader = Reader()
+    let reader = ObservationReader()
     reader.follow { _ = track.isDeleted }
     try stack.write { context in for object in try context.fetch(Track.all) { context.delete(object) } }
     stack.view.performAndWait {}
@@ -191,7 +172,7 @@ struct ObservedObjectTests {
     let track = try stack.view.observed(object)
     stack.view.performAndWait { stack.view.delete(object) }
     #expect(track.isDeleted)
-    let (deletion, title) = (Reader(), Reader())
+    let (deletion, title) = (ObservationReader(), ObservationReader())
     deletion.follow { _ = track.isDeleted }
     stack.view.performAndWait { stack.view.rollback() }
     #expect(deletion.notifications == 1)
@@ -217,7 +198,7 @@ struct ObservedObjectTests {
     let stack = try Stack(backend)
     let former = try stack.savedTrack("a")
     let track = try stack.view.observed(former)
-    let title = Reader()
+    let title = ObservationReader()
     title.follow { _ = track.title }
     stack.view.performAndWait { stack.view.reset() }
     #expect(track.title == "a" && track.object !== former)
@@ -257,7 +238,7 @@ struct ObservedObjectTests {
   func `a new member notifies the readers of a to-many relationship`(backend: Backend) throws {
     let stack = try Stack(backend)
     let track = try stack.view.observed(stack.savedTrack("a"))
-    let reader = Reader()
+    let reader = ObservationReader()
     reader.follow { _ = track.others.count }
     try stack.write { context in
       let other = try Track(context: context)
@@ -273,7 +254,7 @@ struct ObservedObjectTests {
     weak var released: ObservedObject<Track>?
     do {
       let track = try stack.view.observed(stack.savedTrack("a"))
-      Reader().follow { _ = track.title }
+      ObservationReader().follow { _ = track.title }
       released = track
     }
     #expect(released == nil)
@@ -285,7 +266,7 @@ struct ObservedObjectTests {
     let stack = try Stack(.inMemory)
     let track = try stack.view.observed(stack.savedTrack("a"))
     let tracks = try stack.view.observed(Track.all)
-    let reader = Reader()
+    let reader = ObservationReader()
     reader.follow { _ = (track.error, tracks.error) }
     for store in stack.container.persistentStoreCoordinator.persistentStores {
       try stack.container.persistentStoreCoordinator.remove(store)
@@ -304,7 +285,7 @@ struct ObservedObjectTests {
     let first = try stack.savedTrack("a")
     let request = Track.all.filter(try FetchPredicate(format: "genre == nil")).sort("title")
     let tracks = try stack.view.observed(request, sectionKeyPath: "title")
-    let reader = Reader()
+    let reader = ObservationReader()
     reader.follow { _ = (tracks.objects, tracks.sections) }
     try stack.write { context in
       let other = try Track(context: context)
@@ -328,7 +309,7 @@ struct ObservedObjectTests {
   ) throws {
     let stack = try Stack(backend)
     let tracks = try stack.view.observed(Track.all.sort("title"), sectionKeyPath: "title")
-    let (list, sections) = (Reader(), Reader())
+    let (list, sections) = (ObservationReader(), ObservationReader())
     list.follow { _ = tracks.list }
     sections.follow { _ = tracks.sections }
     try stack.write { try Track(context: $0).title = "a" }
@@ -363,7 +344,7 @@ struct ObservedObjectTests {
     let owner = Owner()
     owner.object = try stack.view.observed(stack.savedTrack("a"))
     let other = try stack.view.observed(Track.all)
-    let reader = Reader()
+    let reader = ObservationReader()
     reader.follow { _ = other.objects }
     weak let released = owner.object
     withObservationTracking {

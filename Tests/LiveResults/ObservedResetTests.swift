@@ -1,8 +1,6 @@
 import CoherenceCore
 import CoherenceStrategies
 import Foundation
-import Observation
-import Synchronization
 import Testing
 import TestSupport
 
@@ -25,20 +23,6 @@ struct ObservedResetTests {
     static var sorted: FetchRequest<Track> { FetchRequest<Track>(entityName: "Track").sort("title") }
   }
 
-  /// Counts the notifications of a reader.
-  private final class Reader: Sendable {
-    private let count = Mutex(0)
-    var notifications: Int { count.withLock { $0 } }
-
-    @MainActor func follow(_ read: @escaping @MainActor () -> Void) {
-      withObservationTracking {
-        read()
-      } onChange: { [self] in
-        count.withLock { $0 += 1 }
-      }
-    }
-  }
-
   private let directory = TemporaryDirectory()
 
   /// Makes a container with the saved tracks "a" and "b". The next track of "a" is "b".
@@ -53,7 +37,7 @@ struct ObservedResetTests {
     }
     let container = GenericPersistentContainer<ContextStrategy.Direct>(
       name: "Resets", managedObjectModel: model, storeLocation: directory.url)
-    try container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try container.attachPersistentStore(for: backend.newConfiguration())
     let context = container.newBackgroundContext()
     try context.performAndWait {
       let (first, second) = (try Track(context: context), try Track(context: context))
@@ -72,7 +56,7 @@ struct ObservedResetTests {
     let view = container.viewContext
     let track = try view.observed(try #require(try view.fetch(Track.sorted).first))
     let tracks = try view.observed(Track.sorted)
-    let (title, next, objects) = (Reader(), Reader(), Reader())
+    let (title, next, objects) = (ObservationReader(), ObservationReader(), ObservationReader())
     title.follow { _ = track.title }
     next.follow { _ = track.next }
     objects.follow { _ = tracks.objects }
@@ -96,7 +80,7 @@ struct ObservedResetTests {
         try child.observed(Track.sorted)
       )
     }
-    let (title, objects) = (Reader(), Reader())
+    let (title, objects) = (ObservationReader(), ObservationReader())
     child.performAndWait {
       title.follow { _ = track.title }
       #expect(tracks.objects.map(\.title) == ["a", "b"])
@@ -125,7 +109,7 @@ struct ObservedResetTests {
     let track = try child.performAndWait {
       try child.observed(try #require(try child.fetch(Track.sorted).first))
     }
-    let title = Reader()
+    let title = ObservationReader()
     child.performAndWait {
       title.follow { _ = track.title }
       #expect(track.title == "0")
@@ -153,7 +137,7 @@ struct ObservedResetTests {
     let track = try grandchild.performAndWait {
       try grandchild.observed(try #require(try grandchild.fetch(Track.sorted).first))
     }
-    let folded = Reader()
+    let folded = ObservationReader()
     grandchild.performAndWait { folded.follow { _ = track.folded } }
     try child.performAndWait {
       try view.performAndWait { try view.save() }

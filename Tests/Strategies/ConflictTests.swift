@@ -50,10 +50,7 @@ struct ConflictTests {
   func `the view reports a conflict with another program, which can be resolved`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
+    let (stack, id, user) = try Stack.editing(strategy, on: backend)
     try stack.changeAsStranger(id) { $0.userName = "theirs" }
 
     #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
@@ -76,10 +73,7 @@ struct ConflictTests {
 
   @Test(arguments: StrategyKind.allCases)
   func `after a conflict a rollback of the view shows the values of the store`(strategy: StrategyKind) throws {
-    let stack = try Stack(strategy, on: .sqlite)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
+    let (stack, id, user) = try Stack.editing(strategy, on: .sqlite)
     try stack.changeAsStranger(id) { $0.userName = "theirs" }
     #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
 

@@ -21,11 +21,7 @@ struct EntityChangeTests {
     try stack.change(id) { $0.userName = "grace" }
     let updated = try #require(await changes.next())
     #expect(updated.updated == [id] && updated.count == 1)
-    let background = stack.container.newBackgroundContext()
-    try background.performAndWait {
-      background.delete(try background.user(id))
-      try background.save()
-    }
+    try stack.delete(id)
     let deleted = try #require(await changes.next())
     #expect(deleted.deleted == [id] && deleted.count == 1)
   }
@@ -128,8 +124,7 @@ struct EntityChangeTests {
     }
     let directory = TemporaryDirectory()
     let container = strategy.makeContainer(model: model, in: directory)
-    try container.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try container.attachPersistentStore(for: backend.newConfiguration())
     var people = try container.entityChanges(of: "Person").makeAsyncIterator()
     var clubs = try container.entityChanges(of: "Club").makeAsyncIterator()
     let background = container.newBackgroundContext()
@@ -153,5 +148,67 @@ struct EntityChangeTests {
     }
     #expect(await clubs.next()?.updated == [ids[1]])
     #expect(await people.next()?.updated == [ids[0]])
+  }
+
+  @Test(arguments: StrategyKind.allCases, Backend.available)
+  func `a restored record is updated for a reader that has not read its delete, and inserted for another reader`(
+    strategy: StrategyKind, backend: Backend
+  ) async throws {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let coordinator = stack.container.persistentStoreCoordinator
+    var early = stack.container.entityChanges().makeAsyncIterator()
+    var late = stack.container.entityChanges().makeAsyncIterator()
+    let writer = ManagedObjectContext(coordinator: coordinator)
+    writer.mergePolicy = .objectTrumps
+    try writer.performAndWait { try writer.user(id).userName = "grace" }
+    let other = ManagedObjectContext(coordinator: coordinator)
+    try other.performAndWait {
+      other.delete(try other.user(id))
+      try other.save()
+    }
+    #expect(await early.next()?.deleted == [id])
+    try writer.performAndWait { try writer.save() }
+    let inserted = try #require(await early.next())
+    #expect(inserted.inserted == [id] && inserted.count == 1)
+    let updated = try #require(await late.next())
+    #expect(updated.updated == [id] && updated.count == 1)
+    #expect(try stack.view.fetchIDs(FetchRequest<ManagedObject>(entityName: "ContainerUser")) == [id])
+  }
+
+  @Test(arguments: StrategyKind.allCases, Backend.available)
+  func `a batch insert of members is reported as an update of their owners`(
+    strategy: StrategyKind, backend: Backend
+  ) async throws {
+    let model = try ManagedObjectModel(name: "Shelves") {
+      Entity("Shelf") {
+        Attribute("name", .string)
+        Relationship("books", toMany: "Book", inverse: "shelf")
+      }
+      Entity("Book") {
+        Attribute("title", .string)
+        Relationship("shelf", toOne: "Shelf", inverse: "books")
+      }
+    }
+    let directory = TemporaryDirectory()
+    let container = strategy.makeContainer(model: model, in: directory)
+    try container.attachPersistentStore(
+      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let background = container.newBackgroundContext()
+    func saveShelf() throws -> ManagedObjectID {
+      let shelf = try background.insertNewObject(forEntityName: "Shelf")
+      try shelf.setValue("one", for: "name")
+      try background.save()
+      return shelf.objectID
+    }
+    let owner = try background.performAndWait { try saveShelf() }
+    var shelves = try container.entityChanges(of: "Shelf").makeAsyncIterator()
+    let other = try background.performAndWait {
+      let row: [String: AttributeValue] = ["title": .string("a"), "shelf": .reference(owner)]
+      try background.execute(BatchInsertRequest(entityName: "Book", rows: [row]))
+      return try saveShelf()
+    }
+    let changes = try #require(await shelves.next())
+    #expect(changes.updated == [owner] && changes.inserted == [other])
   }
 }

@@ -25,29 +25,16 @@ struct OvertakenEditTests {
     var firstName: String { self == .rollback ? "First ada" : "mine" }
   }
 
-  /// The error of a save; `nil` on success.
-  private func refusal(of context: ManagedObjectContext) -> CoherenceError? {
-    do {
-      try context.save()
-      return nil
-    } catch {
-      return error as? CoherenceError
-    }
-  }
-
   @Test(arguments: StrategyKind.following, Backend.available)
   func `the view shows its edit over a background save of the property, and its save is a conflict`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
+    let (stack, id, user) = try Stack.editing(strategy, on: backend)
     try stack.change(id) { $0.userName = "theirs" }
     stack.view.performAndWait {}
     #expect(user.userName == "mine")
 
-    let error = refusal(of: stack.view)
+    let error = #expect(throws: CoherenceError.self) { try stack.view.save() }
     #expect(error?.code == .versionConflict)
     let conflict = try #require(error?.conflicts.first)
     let slot = try #require(user.entity.attribute(named: "userName")).slot
@@ -73,10 +60,7 @@ struct OvertakenEditTests {
   func `a save of the view merges with an unseen save of another property`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
+    let (stack, id, user) = try Stack.editing(strategy, on: backend)
     let stranger = try stack.makeStranger()
     try Stack.change(id, in: stranger) { $0.lastName = "theirs" }
     try stack.view.save()
@@ -85,7 +69,7 @@ struct OvertakenEditTests {
 
     user.userName = "mine again"
     try Stack.change(id, in: stranger) { $0.userName = "theirs again" }
-    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
     #expect(user.userName == "mine again" && stack.view.hasChanges)
   }
 
@@ -93,11 +77,8 @@ struct OvertakenEditTests {
   func `a policy without a rule for the record merges with an unseen save of another property`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
+    let (stack, id, user) = try Stack.editing(strategy, on: backend)
     stack.view.mergePolicy = .byProperty([], otherwise: .error)
-    let user = try stack.view.user(id)
-    user.userName = "mine"
     let stranger = try stack.makeStranger()
     try Stack.change(id, in: stranger) { $0.lastName = "theirs" }
     try stack.view.save()
@@ -105,22 +86,15 @@ struct OvertakenEditTests {
 
     user.userName = "mine again"
     try Stack.change(id, in: stranger) { $0.userName = "theirs again" }
-    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)
   func `a delete of an edited record that a background save has deleted is no conflict`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
-    let background = stack.container.newBackgroundContext()
-    try background.performAndWait {
-      background.delete(try background.user(id))
-      try background.save()
-    }
+    let (stack, id, user) = try Stack.editing(strategy, on: backend)
+    try stack.delete(id)
     stack.view.performAndWait {}
     stack.view.delete(user)
     try stack.view.save()
@@ -130,11 +104,9 @@ struct OvertakenEditTests {
 
   @Test(arguments: Backend.available)
   func `an independent view has a conflict with a save of another property`(backend: Backend) throws {
-    let stack = try Stack(.directIndependent, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    try stack.view.user(id).userName = "mine"
+    let (stack, id, _) = try Stack.editing(.directIndependent, on: backend)
     try stack.change(id) { $0.lastName = "theirs" }
-    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
     #expect(try stack.storedName(of: id) == "ada")
   }
 
@@ -142,10 +114,7 @@ struct OvertakenEditTests {
   func `the view's merge policy decides over a property that view and background have changed`(
     strategy: StrategyKind, resolution: Resolution
   ) throws {
-    let stack = try Stack(strategy, on: .sqlite)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
+    let (stack, id, user) = try Stack.editing(strategy, on: .sqlite)
     user.firstName = "mine"
     try stack.change(id) {
       $0.userName = "theirs"
@@ -164,9 +133,7 @@ struct OvertakenEditTests {
   func `a background save that restores the old value leaves no conflict for the view`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    try stack.view.user(id).userName = "mine"
+    let (stack, id, _) = try Stack.editing(strategy, on: backend)
     let background = stack.container.newBackgroundContext()
     try background.performAndWait {
       let user = try background.user(id)
@@ -181,12 +148,9 @@ struct OvertakenEditTests {
 
   @Test(arguments: StrategyKind.following)
   func `a refresh or a rollback of the view ends a conflict with a background save`(strategy: StrategyKind) throws {
-    let stack = try Stack(strategy, on: .sqlite)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
+    let (stack, id, user) = try Stack.editing(strategy, on: .sqlite)
     try stack.change(id) { $0.userName = "theirs" }
-    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
     stack.view.refresh(user, mergeChanges: true)
     #expect(user.userName == "mine")
     try stack.view.save()
@@ -194,7 +158,7 @@ struct OvertakenEditTests {
 
     user.userName = "mine again"
     try stack.change(id) { $0.userName = "theirs again" }
-    #expect(refusal(of: stack.view)?.code == .versionConflict)
+    #expect { try stack.view.save() } throws: { ErrorCode.versionConflict ~= $0 }
     stack.view.rollback()
     #expect(user.userName == "theirs again")
     user.userName = "mine at last"
@@ -206,16 +170,9 @@ struct OvertakenEditTests {
   func `an edit of a record that a background save has deleted is a conflict when the view is saved`(
     strategy: StrategyKind, backend: Backend
   ) throws {
-    let stack = try Stack(strategy, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    let user = try stack.view.user(id)
-    user.userName = "mine"
-    let background = stack.container.newBackgroundContext()
-    try background.performAndWait {
-      background.delete(try background.user(id))
-      try background.save()
-    }
-    let error = refusal(of: stack.view)
+    let (stack, id, user) = try Stack.editing(strategy, on: backend)
+    try stack.delete(id)
+    let error = #expect(throws: CoherenceError.self) { try stack.view.save() }
     #expect(error?.code == .versionConflict && error?.conflicts.first?.store == nil)
     #expect(user.userName == "mine")
     stack.view.mergePolicy = .storeTrumps
@@ -228,9 +185,7 @@ struct OvertakenEditTests {
   func `a nested context with a read edit of the view does not overwrite another context's save`(
     backend: Backend
   ) throws {
-    let stack = try Stack(.indirectNested, on: backend)
-    let id = try stack.saveUser(named: "ada")
-    try stack.view.user(id).userName = "mine"
+    let (stack, id, _) = try Stack.editing(.indirectNested, on: backend)
     try stack.change(id) { $0.userName = "theirs" }
     // First before the view has applied the save, then afterwards.
     for isTakenIn in [false, true] {
@@ -240,7 +195,7 @@ struct OvertakenEditTests {
         let user = try background.user(id)
         #expect(user.userName == "mine")
         user.userName = "late"
-        let error = refusal(of: background)
+        let error = #expect(throws: CoherenceError.self) { try background.save() }
         #expect(error?.code == .versionConflict)
       }
       #expect(try stack.storedName(of: id) == "theirs")

@@ -196,7 +196,8 @@ struct RetriedTaskTests {
   @Test(arguments: Backend.available)
   func `a save whose outcome is unknown is not repeated`(backend: Backend) async throws {
     let plain = backend.configuration(named: "unused").type
-    let stack = try CounterStack(on: backend, type: try UncertainStore.type(for: plain))
+    let type = try UncertainStore.type(over: plain, isRetryable: true) { _ in .afterSave }
+    let stack = try CounterStack(on: backend, type: type)
     let (count, error) = await calls(in: stack) { try Counter(context: $0).name = "a" }
     #expect(count == 1)
     #expect((error as? CoherenceError)?.outcome == .unknown)
@@ -205,7 +206,8 @@ struct RetriedTaskTests {
   }
 
   @Test func `an unknown outcome that the block hides is not repeated`() async throws {
-    let stack = try CounterStack(on: .inMemory, type: try UncertainStore.type(for: .inMemory))
+    let type = try UncertainStore.type(over: .inMemory, isRetryable: true) { _ in .afterSave }
+    let stack = try CounterStack(on: .inMemory, type: type)
     let (count, _) = await calls(in: stack) { context in
       try Counter(context: context).name = "a"
       try? context.save()

@@ -24,8 +24,7 @@ struct StoredURLTests {
     defer { withExtendedLifetime(directory) {} }
     let container = GenericPersistentContainer<ContextStrategy.Mixed>(
       name: "Links", managedObjectModel: model, storeLocation: directory.url)
-    let store = try container.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let store = try container.attachPersistentStore(for: backend.newConfiguration())
     // A store does not check values, as the contexts of earlier releases did not.
     try store.insert("Link", ["target": .string("https://example.org/a b")])
     try store.insert("Link", ["target": .string("https://example.org/a%20c")])

@@ -73,7 +73,7 @@ struct VanishedObjectsInViewTests {
   ) throws -> (any PersistentContainer, TemporaryDirectory) {
     let directory = TemporaryDirectory()
     let container = strategy.makeContainer(model: try model(), in: directory)
-    try container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try container.attachPersistentStore(for: backend.newConfiguration())
     let background = container.newBackgroundContext()
     try background.performAndWait {
       let album = try ShownAlbum(context: background)

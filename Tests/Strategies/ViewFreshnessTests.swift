@@ -35,11 +35,7 @@ struct ViewFreshnessTests {
     let stack = try Stack(strategy, on: backend)
     let id = try stack.saveUser(named: "ada")
     let shown = try stack.view.user(id)
-    let background = stack.container.newBackgroundContext()
-    try background.performAndWait {
-      background.delete(try background.user(id))
-      try background.save()
-    }
+    try stack.delete(id)
     #expect(try stack.view.count(for: FetchRequest(ContainerUser.self)) == 0)
     #expect(shown.managedObjectContext == nil)
     #expect { try stack.view.user(id) } throws: { ErrorCode.objectNotFound ~= $0 || ErrorCode.objectDeleted ~= $0 }

@@ -32,5 +32,10 @@ package enum Backend: String, Sendable, CaseIterable, CustomStringConvertible {
     }
   }
 
+  /// Returns the configuration of a store that no other test has.
+  package func newConfiguration(target: String = #fileID) -> StoreConfiguration {
+    configuration(named: UUID().uuidString.filter(\.isHexDigit), target: target)
+  }
+
   package var description: String { rawValue }
 }

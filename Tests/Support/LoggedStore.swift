@@ -13,7 +13,7 @@ package struct LoggedStore: Sendable {
     _ backend: Backend, _ model: ManagedObjectModel, options: [String: OptionValue] = [:], target: String = #fileID
   ) throws {
     coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit), target: target)
+    var configuration = backend.newConfiguration(target: target)
     configuration.options.merge(options) { $1 }
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     store = try coordinator.addPersistentStore(
@@ -25,12 +25,7 @@ package struct LoggedStore: Sendable {
   /// Runs a block in a new context, and saves.
   @discardableResult
   package func write<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-    let context = context()
-    return try context.performAndWait {
-      let result = try body(context)
-      try context.save()
-      return result
-    }
+    try context().saving(body)
   }
 
   /// Detaches the store.

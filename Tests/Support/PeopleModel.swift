@@ -13,4 +13,16 @@ package enum PeopleModel {
       }
     }
   }
+
+  /// The model of a later version of the program, with an attribute more, and without the addresses and the friends.
+  package static func makeLater() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Person") {
+        Attribute("name", .string, optional: true)
+        Attribute("age", .int16, default: 7)
+        Relationship("boss", toOne: "Person", inverse: "staff")
+        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
+      }
+    }
+  }
 }

@@ -94,6 +94,37 @@ import Testing
     #expect(try stack.storedGraph() == former)
   }
 
+  @Test(
+    arguments: Backend.available,
+    [["Album", "Artist", "artist"], ["Track", "Album", "album"], ["Track", "Tag", "tags"]])
+  func `a delete that another writer has saved too leaves no change of related records`(
+    _ backend: Backend, names: [String]
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      let object = try UndoLibrary.insert(names[0], 1, in: context)
+      let related = try UndoLibrary.insert(names[1], 2, in: context)
+      if names[2] == "tags" {
+        try object.setObjects([related], for: "tags")
+      } else {
+        try object.setObject(related, for: names[2])
+      }
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    // The history applies the delete rules at the end of the block.
+    try stack.change { context in context.delete(try #require(try UndoLibrary.object(names[0], 1, in: context))) }
+    try other.performAndWait {
+      other.delete(try #require(try UndoLibrary.object(names[0], 1, in: other)))
+      try other.save()
+    }
+    #expect(!stack.hasChanges)
+    stack.change { context in #expect(context.updatedObjects.isEmpty) }
+    try stack.save()
+    #expect(try stack.graph() == stack.storedGraph())
+  }
+
   @Test(arguments: Backend.available)
   func `a refresh of a move that another writer has saved too leaves no change`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)
@@ -117,6 +148,78 @@ import Testing
       #expect(try artist.objects(for: "albums").count == 1)
     }
   }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `a link that another writer has added or removed too is no change any more`(
+    _ backend: Backend, isLinked: Bool
+  ) throws {
+    let stack = try Self.linked(backend)
+    try stack.change { context in try Self.setLink(!isLinked, in: context) }
+    try stack.save()
+    let former = try stack.storedGraph()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in try Self.setLink(isLinked, in: context) }
+    try other.performAndWait {
+      try Self.setLink(isLinked, in: other)
+      try other.save()
+    }
+    #expect(!stack.hasChanges)
+    stack.change { context in #expect(context.updatedObjects.isEmpty) }
+    #expect(try stack.graph() == stack.storedGraph())
+    try stack.undo()
+    #expect(try stack.graph() == former)
+    try stack.save()
+    #expect(try stack.storedGraph() == former)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a link made after another writer has added and removed it is a change`(_ backend: Backend) throws {
+    let stack = try Self.linked(backend)
+    try stack.change { context in try Self.setLink(false, in: context) }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in
+      // The context processes both saves after the block.
+      try other.performAndWait {
+        for isLinked in [true, false] {
+          try Self.setLink(isLinked, in: other)
+          try other.save()
+        }
+      }
+      try Self.setLink(true, in: context)
+    }
+    #expect(stack.hasChanges)
+    try stack.save()
+    #expect(try stack.storedGraph().lines == Self.linkedLines)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child's link that its parent has removed is a change after another writer has added it`(
+    _ backend: Backend
+  ) throws {
+    let stack = try Self.linked(backend)
+    let (remover, adder) = (stack.container.newBackgroundContext(), stack.container.newBackgroundContext())
+    stack.context.follow(adder)
+    try stack.change { context in try Self.setLink(false, in: context) }
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    try child.performAndWait { try Self.setLink(true, in: child) }
+    for (writer, isLinked) in [(remover, false), (adder, true)] {
+      try writer.performAndWait {
+        try Self.setLink(isLinked, in: writer)
+        try writer.save()
+      }
+    }
+    let hasChanges = child.performAndWait { child.hasChanges }
+    #expect(hasChanges)
+    try child.performAndWait { try child.save() }
+    try stack.save()
+    #expect(try stack.storedGraph().lines == Self.linkedLines)
+  }
+
+  /// The stored graph of ``linked(_:)``.
+  private static let linkedLines = ["Tag 2 '' related: [] tracks: [1]", "Track 1 '' tags: [2]"]
 
   /// A stack with a saved track of a tag.
   private static func linked(_ backend: Backend) throws -> UndoLibrary.Stack {
@@ -143,6 +246,13 @@ import Testing
     let track = try read(in: context)
     try track.setValue(title, for: "title")
     return track
+  }
+
+  /// Adds the tag to the track, or removes it.
+  private static func setLink(_ isLinked: Bool, in context: ManagedObjectContext) throws {
+    let track = try #require(try UndoLibrary.object("Track", 1, in: context))
+    let tag = try #require(try UndoLibrary.object("Tag", 2, in: context))
+    try track.setObjects(isLinked ? [tag] : [], for: "tags")
   }
 
   private static func deleteTrack(in context: ManagedObjectContext) throws {

@@ -52,6 +52,69 @@ import Testing
     #expect(try stack.storedGraph().lines == ["Tag 1 '' related: [] tracks: []"])
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func
+    `a child's undo of a saved delete leaves a record, and references to it, that its parent's undo has inserted again`(
+      _ backend: Backend, isSavedAgain: Bool
+    ) throws
+  {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      let artist = try UndoLibrary.insert("Artist", 1, in: context)
+      try artist.setObjects([try UndoLibrary.insert("Album", 2, in: context)], for: "albums")
+    }
+    try stack.save()
+    let graph = try stack.storedGraph()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    try child.performAndWait {
+      child.undoHistory = UndoHistory()
+      child.delete(try #require(try UndoLibrary.object("Artist", 1, in: child)))
+      try child.save()
+    }
+    try stack.save()
+    // The undo inserts the artist as another record.
+    try stack.undo()
+    if isSavedAgain { try stack.save() }
+    try child.performAndWait {
+      // Loaded objects do not follow the unsaved changes of a parent.
+      child.refreshAll()
+      try child.undoHistory?.undo()
+      #expect(child.undoHistory?.canRedo == false && !child.hasChanges)
+      let seen = try Graph(of: child)
+      #expect(seen == graph)
+      try child.save()
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `a child's undo of many saved deletes leaves the records that its parent's undo has inserted again`(
+    _ backend: Backend, isHistoryRemoved: Bool
+  ) throws {
+    // So many that the parent's history forgets the identifiers of deleted records that its steps do not name.
+    let count = 100
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in for key in 0..<count { try UndoLibrary.insert("Tag", key, in: context) } }
+    try stack.save()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    try child.performAndWait {
+      child.undoHistory = UndoHistory()
+      for tag in try child.fetch(FetchRequest<ManagedObject>(entityName: "Tag")) { child.delete(tag) }
+      try child.save()
+    }
+    try stack.save()
+    try stack.undo()
+    if isHistoryRemoved { stack.change { context in context.undoHistory = nil } }
+    try child.performAndWait {
+      try child.undoHistory?.undo()
+      #expect(child.undoHistory?.canRedo == false && !child.hasChanges)
+      try child.save()
+    }
+    try stack.save()
+    #expect(try stack.storedGraph().lines.count == count)
+  }
+
   @Test(arguments: Backend.available)
   func `the undo of a delete leaves a record that another writer's save has restored`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)
@@ -96,6 +159,44 @@ import Testing
     stack.change { context in #expect(context.undoHistory?.canRedo == false && !context.hasChanges) }
     try stack.redo()
     #expect(try stack.graph() == graph)
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `an undo leaves values and relations that its group has set back, and that another writer has changed since`(
+    _ backend: Backend, areRelated: Bool
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    func turn(_ areRelated: Bool, in context: ManagedObjectContext) throws {
+      try Self.relate(areRelated, in: context)
+      let picture = try areRelated ? UndoLibrary.object("Picture", 4, in: context) : nil
+      try #require(try UndoLibrary.object("Artist", 3, in: context)).setObject(picture, for: "portrait")
+    }
+    try stack.change { context in
+      for (key, entity) in ["Track", "Tag", "Album", "Artist", "Picture"].enumerated() {
+        try UndoLibrary.insert(entity, key, in: context)
+      }
+      try turn(areRelated, in: context)
+    }
+    try stack.save()
+    try stack.change { context in
+      for title in ["mine", ""] { try Self.name(title, in: context) }
+      for isTurned in [true, false] { try turn(areRelated != isTurned, in: context) }
+      try #require(try UndoLibrary.object("Track", 0, in: context)).setValue("mine", for: "title")
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try other.performAndWait {
+      try Self.name("theirs", in: other)
+      try turn(!areRelated, in: other)
+      try other.save()
+    }
+    let graph = try stack.storedGraph()
+    try stack.undo()
+    #expect(try stack.graph().lines == graph.lines.map { $0.replacing("'mine'", with: "''") })
+    try stack.redo()
+    #expect(try stack.graph() == graph)
+    #expect(!stack.hasChanges)
   }
 
   @Test(arguments: Backend.availableSQL)

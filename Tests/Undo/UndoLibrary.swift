@@ -63,8 +63,7 @@ enum UndoLibrary {
     init(_ backend: Backend) throws {
       container = GenericPersistentContainer(
         name: "Undo", managedObjectModel: UndoLibrary.model, storeLocation: directory.url)
-      try container.attachPersistentStore(
-        for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+      try container.attachPersistentStore(for: backend.newConfiguration())
       context = container.newBackgroundContext()
       let context = context
       context.performAndWait { context.undoHistory = UndoHistory() }
@@ -85,6 +84,13 @@ enum UndoLibrary {
     /// The graph as another context reads it from the store.
     func storedGraph() throws -> Graph {
       try container.newBackgroundContext().performAndWait { context in try Graph(of: context) }
+    }
+
+    /// Deletes an object in another context, and saves.
+    func deleteElsewhere(_ entity: String, _ key: Int) throws {
+      try container.newBackgroundContext().saving { context in
+        context.delete(try #require(try UndoLibrary.object(entity, key, in: context)))
+      }
     }
   }
 

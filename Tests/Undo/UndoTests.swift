@@ -206,10 +206,7 @@ import Testing
       for key in [1, 2] { try UndoLibrary.object("Artist", key, in: context)?.setValue("New", for: "title") }
     }
     try stack.save()
-    try stack.container.newBackgroundContext().performAndWait { context in
-      context.delete(try #require(try UndoLibrary.object("Artist", 1, in: context)))
-      try context.save()
-    }
+    try stack.deleteElsewhere("Artist", 1)
     stack.change { $0.refreshAll() }
     try stack.undo()
     try stack.save()

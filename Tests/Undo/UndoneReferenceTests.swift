@@ -19,10 +19,7 @@ import Testing
       try track.setObject(UndoLibrary.object("Album", 2, in: context), for: "album")
     }
     try stack.save()
-    try stack.container.newBackgroundContext().performAndWait { context in
-      context.delete(try #require(try UndoLibrary.object("Album", 1, in: context)))
-      try context.save()
-    }
+    try stack.deleteElsewhere("Album", 1)
     stack.change { $0.refreshAll() }
     try stack.undo()
     try stack.save()
@@ -43,14 +40,74 @@ import Testing
     try stack.save()
     stack.change { $0.delete(track) }
     try stack.save()
-    try stack.container.newBackgroundContext().performAndWait { context in
-      context.delete(try #require(try UndoLibrary.object("Album", 1, in: context)))
-      try context.save()
-    }
+    try stack.deleteElsewhere("Album", 1)
     stack.change { $0.refreshAll() }
     try stack.undo()
     try stack.save()
     #expect(try stack.storedGraph().lines == ["Track 3 '' tags: []"])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the undo of the deletes of an owner and its new member with a permanent identifier restores the list`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    // The rules of the two deletes have no order.
+    for key in 0..<16 {
+      let (artist, album) = try Self.artistWithNewAlbum(key, in: stack)
+      let graph = try stack.graph()
+      stack.change { context in
+        context.delete(album)
+        context.delete(artist)
+      }
+      try stack.undo()
+      #expect(try stack.graph() == graph)
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == stack.graph())
+  }
+
+  @Test(arguments: Backend.available)
+  func `the undo of a delete restores the relations to new records that have got permanent identifiers since`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let (album, tag) = try stack.change { context in
+      (try UndoLibrary.insert("Album", 1, in: context), try UndoLibrary.insert("Tag", 2, in: context))
+    }
+    try stack.save()
+    let new = try stack.change { context in
+      let artist = try UndoLibrary.insert("Artist", 3, in: context)
+      try album.setObject(artist, for: "artist")
+      let track = try UndoLibrary.insert("Track", 4, in: context)
+      try track.setObjects([tag], for: "tags")
+      return [artist, track]
+    }
+    let graph = try stack.graph()
+    stack.change { context in for deleted in [album, tag] { context.delete(deleted) } }
+    try stack.change { context in try context.obtainPermanentIDs(for: new) }
+    try stack.undo()
+    #expect(try stack.graph() == graph)
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that an undo brings back after a failed look-up of its identifier stays in the list of its owner`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let (_, album) = try Self.artistWithNewAlbum(1, in: stack)
+    let graph = try stack.graph()
+    try stack.change { context in
+      let id = album.objectID
+      context.delete(album)
+      #expect(throws: CoherenceError.self) { try context.existingObject(with: id) }
+      try context.undoHistory?.undo()
+    }
+    #expect(try stack.graph() == graph)
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
   }
 
   @Test(arguments: Backend.available)
@@ -218,6 +275,21 @@ import Testing
       context.delete(try #require(try UndoLibrary.object(entity, key, in: context)))
       try context.save()
     }
+  }
+
+  /// Inserts and saves an artist, and inserts an album of the artist that has a permanent identifier.
+  private static func artistWithNewAlbum(
+    _ key: Int, in stack: UndoLibrary.Stack
+  ) throws -> (artist: ManagedObject, album: ManagedObject) {
+    let artist = try stack.change { context in try UndoLibrary.insert("Artist", key, in: context) }
+    try stack.save()
+    let album = try stack.change { context in
+      let album = try UndoLibrary.insert("Album", key, in: context)
+      try album.setObject(artist, for: "artist")
+      try context.obtainPermanentIDs(for: [album])
+      return album
+    }
+    return (artist, album)
   }
 
   /// Makes a picture the portrait of an artist.

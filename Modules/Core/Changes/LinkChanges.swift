@@ -12,6 +12,10 @@ struct LinkChanges {
   }
 
   var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+  /// The number of added and removed links.
+  var count: Int {
+    added.values.reduce(0) { $0 + $1.count } + removed.values.reduce(0) { $0 + $1.count }
+  }
 
   /// Adds a link. Each side of an ordered relationship calls this with its own position; the two positions are
   /// combined.
@@ -30,6 +34,11 @@ struct LinkChanges {
   /// Whether the save removes the link.
   func removes(_ link: Link, from table: LinkTable) -> Bool {
     removed[table]?.contains(LinkEnds(source: link.source, target: link.target)) == true
+  }
+
+  /// Whether the save adds the link.
+  func adds(_ link: Link, to table: LinkTable) -> Bool {
+    added[table]?[LinkEnds(source: link.source, target: link.target)] != nil
   }
 
   /// Records that the members of an owner's relationship change.

@@ -112,6 +112,12 @@ public struct MergePolicy: Sendable {
     }
   }
 
+  /// Whether the policy is ``objectTrumps``: the save writes the properties that the saver changed, and keeps the
+  /// store's values of all other properties.
+  package var isObjectTrumps: Bool {
+    if case .objectTrumps = kind { true } else { false }
+  }
+
   /// Whether the policy discards the saver's changes of a record in conflict.
   var discardsChanges: Bool {
     if case .rollback = kind { true } else { false }

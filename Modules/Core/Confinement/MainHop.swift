@@ -3,14 +3,16 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Whether the process serves the main queue.
+/// Whether the process runs the main queue. A program without an asynchronous `main`, run loop or `dispatchMain()` does
+/// not, and a wait for its main queue would never end.
 enum MainQueue {
   private static let served = Atomic<Bool>(false)
   private static let watched = Atomic<Bool>(false)
 
-  /// Whether the main queue has run a block or a job so far. If such a queue does not begin a block, the queue is only
-  /// busy.
+  /// Whether the main queue has run a block or a job so far. A wait for a served queue ends at some time, because the
+  /// queue is only busy.
   static var isServed: Bool { served.load(ordering: .relaxed) }
+  /// Notes that the caller runs on the main queue.
   static func noteServed() { served.store(true, ordering: .relaxed) }
 
   /// Starts to find out whether the process runs the main queue, long before the first hop. A caller that runs as a job
@@ -22,8 +24,8 @@ enum MainQueue {
   }
 
   /// Whether the main queue runs further blocks after the caller, which is on the main actor: after a task, a block of
-  /// the queue, or a callback of the main run loop. `false` for the top-level statements of a program, which may never
-  /// run the queue.
+  /// the queue, which may be on another thread after `dispatchMain()`, or a callback of the main run loop. `false` for
+  /// the top-level statements of a program, which may never run the queue.
   static var continuesAfterCaller: Bool {
     coherence_is_in_main_job() || !Thread.isMainThread || RunLoop.main.currentMode != nil
   }
@@ -32,12 +34,13 @@ enum MainQueue {
   struct WaitLimits {
     /// The time until the first log message about a blocked main queue. The interval doubles after each message.
     var warning = 10.0
-    /// The time after which a queue that has never run a block ends the process: nothing in the process runs the queue.
+    /// The time after which the process ends if the main queue has never run a block.
     var limit = 30.0
   }
 }
 
-/// A block that a thread sends to the main queue, and its result.
+/// A block that a thread sends to the main queue, and whose result the thread waits for: a `performAndWait` on a
+/// main-queue context, off the main actor.
 final class MainHop<T>: @unchecked Sendable {
   // Sendable: `state` decides which thread may touch `work` and `result`: the main thread after it moved the state from
   // waiting to running, the waiting thread after it was signalled.
@@ -49,7 +52,8 @@ final class MainHop<T>: @unchecked Sendable {
 
   init(work: @escaping () -> Result<T, any Error>) { self.work = work }
 
-  /// Runs the block on the main thread. A second call does nothing.
+  /// Runs the block on the main thread. A second call does nothing: the main queue calls the function, and so does a
+  /// main actor that waits for the block's thread.
   func run() {
     condition.lock()
     guard state == .waiting else { return condition.unlock() }
@@ -73,7 +77,10 @@ final class MainHop<T>: @unchecked Sendable {
   /// Waits without limit until the block ran, and logs from time to time that the main queue is blocked. Ends the
   /// process only if the main queue never ran a block or a job.
   ///
-  /// - Parameter elapsed: Returns the time since the start of the wait.
+  /// - Parameters:
+  ///   - limits: The limits for a block that has not begun. A running block has no limit.
+  ///   - noteBlocked: Logs that the main queue has been blocked for a number of seconds.
+  ///   - elapsed: Returns the time since the start of the wait; another clock in tests.
   func wait(
     limits: MainQueue.WaitLimits = .init(), noteBlocked: (_ seconds: Double) -> Void,
     elapsed: (_ start: SuspendingClock.Instant) -> Duration = { SuspendingClock.now - $0 }
@@ -81,6 +88,7 @@ final class MainHop<T>: @unchecked Sendable {
     condition.lock()
     defer { condition.unlock() }
     let start = SuspendingClock.now
+    // The time of the next log message, in seconds since the start.
     var next = limits.warning
     while true {
       if let result { return result }
@@ -89,7 +97,7 @@ final class MainHop<T>: @unchecked Sendable {
         continue
       }
       // A condition waits for a date, which comes early when the system's clock is set forward, as at the start of a
-      // machine. So the time that has passed decides.
+      // machine. The clock of the wait decides.
       let passed = elapsed(start) / .seconds(1)
       if passed < next {
         _ = condition.wait(until: Date(timeIntervalSinceNow: next - passed))
@@ -104,6 +112,7 @@ final class MainHop<T>: @unchecked Sendable {
     }
   }
 
+  /// Ends the process, because the block would never run.
   private func failUnserved(_ seconds: Double) -> Never {
     Misuse.fail(
       "`performAndWait` on a main-queue context waited \(Int(seconds)) seconds for a main queue that is never run. "

@@ -19,7 +19,9 @@ extension ManagedObjectContext {
         for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
           loadedTargets += try loadTargets(of: group, entity)
         }
-        for object in deleted where try applyDeleteRules(of: object) { detachedIDs.insert(object.recordID) }
+        for object in deleted where try applyDeleteRules(of: object, besides: detachedIDs) {
+          detachedIDs.insert(object.recordID)
+        }
         loadedTargets += try applyDeleteRules(of: records)
       } catch {
         // A completed part of the round may have detached objects, and hooks may have reverted deletes. Neither has
@@ -118,13 +120,16 @@ extension ManagedObjectContext {
 
   /// Applies the delete rules of one object.
   ///
+  /// - Parameter detachedIDs: The deleted records that were never saved, and whose objects have left the context.
   /// - Returns: Whether the object was detached at once, because its record was never saved.
-  private final func applyDeleteRules(of object: ManagedObject) throws -> Bool {
+  private final func applyDeleteRules(
+    of object: ManagedObject, besides detachedIDs: Set<ManagedObjectID>
+  ) throws -> Bool {
     for relationship in object.entity.relationships {
       // A hook may have reverted the delete, by a rollback or a refresh.
       guard object.pending?.kind == .deleted else { return false }
       guard storage.recordsUndo || relationship.deletesReachTargets else { continue }
-      let targets = try targets(of: relationship, from: object)
+      let targets = try targets(of: relationship, from: object, besides: detachedIDs)
       if storage.recordsUndo, relationship.isToMany {
         storage.undo?.record(try object.changedMemberIDs(of: relationship), of: relationship, object)
       }
@@ -146,8 +151,11 @@ extension ManagedObjectContext {
   }
 
   /// The targets and members of a deleted object that are not deleted themselves.
+  ///
+  /// - Parameter detachedIDs: Deleted records that were never saved. A look-up of their permanent identifiers would
+  ///   report them as missing, and the unsaved lists would lose members that an undo brings back.
   private final func targets(
-    of relationship: RelationshipDescription, from object: ManagedObject
+    of relationship: RelationshipDescription, from object: ManagedObject, besides detachedIDs: Set<ManagedObjectID>
   ) throws -> [ManagedObject] {
     let ids: [ManagedObjectID]
     if relationship.isToMany {
@@ -159,7 +167,8 @@ extension ManagedObjectContext {
     }
     // Missing and deleted targets need no rule.
     return ids.compactMap { id in
-      storage.record(for: id)?.kind == .deleted ? nil : try? object.member(id, of: relationship)
+      let isDeleted = storage.record(for: id)?.kind == .deleted || detachedIDs.contains(id)
+      return isDeleted ? nil : try? object.member(id, of: relationship)
     }
   }
 

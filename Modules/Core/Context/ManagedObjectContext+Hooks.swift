@@ -108,9 +108,17 @@ extension ManagedObject {
     awakeFromFetch()
   }
 
-  /// Gives a fault its row. `awakeFromFetch` is called when the running read ends.
+  /// Gives a fault its row, which ends an earlier failure to load it. `awakeFromFetch` is called when the running read
+  /// ends.
   final func fill(with row: Row) {
     self.row = row
     if !flags.contains(.awake) { storage?.loads.append(self) }
+    if !flags.isDisjoint(with: [.unavailable, .missing]) { becomeAvailable() }
+  }
+
+  /// Records that the object has its values again. A save may then save changes of the object.
+  @inline(never) private final func becomeAvailable() {
+    flags.subtract([.unavailable, .missing])
+    storage?.missing.remove(recordID)
   }
 }

@@ -38,6 +38,7 @@ extension ManagedObjectContext {
         return
       }
       Misuse.check(object.storage == nil, wrongContextMessage(object))
+      // An initializer of the object's class calls this method: the object has no record yet.
       guard let record = object.pending else { return }
       object.storage = storage
       record.object = object
@@ -144,8 +145,8 @@ extension ManagedObjectContext {
   /// The objects that the next save deletes. Makes the objects of records that a cascade deletes without objects.
   public final var deletedObjects: Set<ManagedObject> { objects(of: .deleted) }
 
-  /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store; the cost
-  /// grows with the number of unsaved records until the first change.
+  /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store; the search
+  /// of the unsaved records ends at the first changed record.
   public final var hasChanges: Bool {
     operating { !storage.pendingDeletes.isEmpty || storage.hasChanges }
   }
@@ -167,7 +168,11 @@ extension ManagedObjectContext {
 
   /// The registered object with an identifier, or a new fault.
   ///
-  /// The row names the record's entity within the hierarchy. If several entities are possible, the row is loaded.
+  /// The row names the record's entity within the hierarchy. If several entities are possible, the row is loaded. So is
+  /// the row of a temporary identifier, because only a parent that still has the unsaved record can load the fault
+  /// later.
+  ///
+  /// - Throws: ``ErrorCode/objectNotFound`` for a loaded row that does not exist; errors of the store.
   final func fault(for id: ManagedObjectID, of entity: EntityDescription) throws -> ManagedObject {
     let id = current(id)
     if let object = storage.registry.object(for: id) { return object }
@@ -236,6 +241,7 @@ extension ManagedObjectContext {
     let asFaults = making.contains(.asFaults)
     let number = group?.number ?? 0
     let start = objects.count
+    // The difference between the index of an object in its group and its index in `objects`.
     let offset = (group?.count ?? 0) - start
     group?.add(rows)
     storage.registry.objects(
@@ -252,6 +258,7 @@ extension ManagedObjectContext {
           object.groupNumber = number
           object.groupIndex = UInt32(truncatingIfNeeded: index + offset)
         }
+        // The row of unsaved changes is their base, which only a refresh or a merge replaces.
         guard object.pending == nil, !asFaults || object.row != nil else { return }
         guard let currentRow = object.row else { return object.fill(with: row) }
         if making.contains(.keepsRows) || currentRow.version >= row.version { return }

@@ -236,6 +236,9 @@ extension ManagedObjectContext {
       metadata: ["context": "\(name ?? "unnamed")", "seconds": "\(Int(seconds))"])
   }
 
+  /// Whether the caller runs on the main actor, where main-queue contexts are used.
+  package static var isOnMain: Bool { Confinement.isOnMain }
+
   /// The log for failures that no caller receives.
   final var logger: Logger { persistentStoreCoordinator?.logger ?? Logger(label: "coherence") }
 }

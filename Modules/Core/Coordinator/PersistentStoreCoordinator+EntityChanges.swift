@@ -5,12 +5,15 @@ extension PersistentStoreCoordinator {
   /// batch request and claim, whether or not a context has objects of the records. It does not report saves that only
   /// reach a parent context, saves of other coordinators or processes, and changes of a store whose outcome is
   /// ``SaveOutcome/unknown``.
+  /// A new, moved or deleted member is an update of its owners too. A batch request reports the owners of the members that
+  /// it inserts, and not those of members that it moves or deletes.
   ///
   /// The stream delivers the changes of one entity at a time, after the save was committed and posted to the following
   /// contexts, so that a fetch in a following view context finds the reported records. Several saves of an entity are
   /// merged into one value while the reader is slower than the writers; entities come in the order of their first
   /// change. Concurrent saves of two contexts may be reported in either order. A stream keeps at most 10,000
-  /// identifiers; an entity with more is reported with ``EntityChanges/isEverything``.
+  /// identifiers of all entities together; the entity whose changes would exceed the number is reported with
+  /// ``EntityChanges/isEverything``. A record that several saves change may count several times.
   ///
   /// A stream is for one reader; make another stream for a second reader. The stream ends when its task is cancelled,
   /// or when the coordinator is released. A save costs time in proportion to its changes for each stream in use, and

@@ -1,3 +1,6 @@
+// The reports to the observers of fetches, and to the observer of the stack. Each report to the latter first checks
+// `StackObservers.exist`, so that a process without an observer pays for no lock.
+
 extension PersistentStoreCoordinator {
   /// Calls an observer for each later fetch of a context with ``ManagedObjectContext/reportsFetches``. The coordinator
   /// does not retain the observer.
@@ -11,6 +14,9 @@ extension PersistentStoreCoordinator {
   package final var carriedScope: (any StackScope)? { StackObservers.exist ? observer?.scope() : nil }
 
   /// Runs a block as an operation reported to the observer, if any.
+  ///
+  /// - Parameter records: The numbers of records that a block with the result has treated, see
+  ///   ``StackOutcome/records``.
   package final func observed<T>(
     _ operation: @autoclosure () -> StackOperation, _ body: () throws -> T, records: (T) -> [String: Int] = { _ in [:] }
   ) rethrows -> T {

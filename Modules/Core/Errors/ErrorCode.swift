@@ -21,9 +21,9 @@ public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConve
 // MARK: - Models
 
 extension ErrorCode {
-  /// The model is invalid; the message lists every fault.
+  /// The model is invalid; the message lists every mistake.
   public static let invalidModel = ErrorCode("invalidModel")
-  /// No model of that name was registered.
+  /// No model of that name is registered, or no model file is at the location.
   public static let modelNotFound = ErrorCode("modelNotFound")
   /// The model has no such entity.
   public static let unknownEntity = ErrorCode("unknownEntity")
@@ -40,16 +40,10 @@ extension ErrorCode {
   public static let unknownStoreType = ErrorCode("unknownStoreType")
   /// A backend for that store type is registered already.
   public static let storeTypeRegisteredTwice = ErrorCode("storeTypeRegisteredTwice")
-  /// The file, or the server's schema, is not a store of that type.
+  /// The file, or the server's schema, is not a store of that type, or a partial model finds no store to share.
   public static let notADatabase = ErrorCode("notADatabase")
   /// A request, a model or a value is larger or more complex than the store's engine, or the evaluator, can take.
   public static let limitExceeded = ErrorCode("limitExceeded")
-  /// A save depends on an object that an accessor, which cannot throw, could not load or change, although the record
-  /// may exist; see ``ManagedObjectContext/reportedErrors``.
-  public static let objectUnavailable = ErrorCode("objectUnavailable")
-  /// An accessor, which cannot throw, used an object whose record does not exist any more. A save that depends on the
-  /// object is refused with the same code; see ``ManagedObjectContext/reportedErrors``.
-  public static let recordVanished = ErrorCode("recordVanished")
   /// Another program changed the store's tables while the store was open; detach it and attach it again.
   public static let schemaChanged = ErrorCode("schemaChanged")
   /// The store's content is damaged.
@@ -67,7 +61,7 @@ extension ErrorCode {
   public static let duplicateKeys = ErrorCode("duplicateKeys")
   /// The store was detached, or never attached.
   public static let storeDetached = ErrorCode("storeDetached")
-  /// No attached store holds the entity.
+  /// No attached store has the entity.
   public static let noStore = ErrorCode("noStore")
   /// An option of the store has a wrong name, type or value.
   public static let invalidOption = ErrorCode("invalidOption")
@@ -83,7 +77,7 @@ extension ErrorCode {
   public static let storeBusy = ErrorCode("storeBusy")
   /// The disk, or the quota, is full.
   public static let storeFull = ErrorCode("storeFull")
-  /// The operating system reported an error of input or output.
+  /// The operating system reported an error of input or output, or a store failed with an error of unknown kind.
   public static let inputOutput = ErrorCode("inputOutput")
   /// The backend does not support the request.
   public static let unsupported = ErrorCode("unsupported")
@@ -100,6 +94,12 @@ extension ErrorCode {
   public static let objectNotFound = ErrorCode("objectNotFound")
   /// The object was deleted.
   public static let objectDeleted = ErrorCode("objectDeleted")
+  /// A save depends on an object that an accessor, which cannot throw, could not load or change, although the record
+  /// may exist; see ``ManagedObjectContext/reportedErrors``.
+  public static let objectUnavailable = ErrorCode("objectUnavailable")
+  /// An accessor, which cannot throw, used an object whose record does not exist any more. A save that depends on the
+  /// object is refused with the same code; see ``ManagedObjectContext/reportedErrors``.
+  public static let recordVanished = ErrorCode("recordVanished")
   /// A text is no identifier of a saved record, an identifier is temporary, or it fits several models.
   public static let invalidIdentifier = ErrorCode("invalidIdentifier")
   /// A snapshot is of another record or entity than the object that it is used with.
@@ -155,7 +155,7 @@ extension ErrorCode {
 // MARK: - Actions
 
 extension ErrorCode {
-  /// The entity is not managed by this Connect.
+  /// The Connect, the outbox or the refresher does not manage the entity.
   public static let unmanagedEntity = ErrorCode("unmanagedEntity")
   /// The entity has no name.
   public static let missingEntityName = ErrorCode("missingEntityName")
@@ -175,6 +175,6 @@ extension ErrorCode {
   public static let actionReplaced = ErrorCode("actionReplaced")
   /// An action would wait for another action that waits for the first, so that neither could finish.
   public static let deadlock = ErrorCode("deadlock")
-  /// The state of the Connect or of the context does not allow the call.
+  /// The present state of the called object, such as a context, a Connect or an outbox, does not allow the call.
   public static let illegalState = ErrorCode("illegalState")
 }

@@ -64,10 +64,10 @@ public struct RetryPolicy: Sendable {
     attempts: 16, initialDelay: .milliseconds(5), maximumDelay: .milliseconds(500), jitter: 1)
 
   /// Whether another attempt of the whole work may succeed, and writes nothing twice: false for a cancellation, for a
-  /// ``CoherenceError`` whose ``CoherenceError/isRetryable`` is false, and after a save that may have written, such as
-  /// an ``ErrorCode/partialSave``. The ``CoherenceError/underlying`` error decides about an
-  /// ``ErrorCode/objectUnavailable``: after a lost connection, another attempt loads the object. Every other error counts
-  /// as transient.
+  /// ``CoherenceError`` whose ``CoherenceError/isRetryable`` is false, and for the error of a save that may have
+  /// written changes, such as an ``ErrorCode/partialSave``. The ``CoherenceError/underlying`` error decides about an
+  /// ``ErrorCode/objectUnavailable``: after a lost connection, another attempt loads the object. Every other error
+  /// counts as transient.
   public static let isTransient: @Sendable (any Error) -> Bool = { error in
     if error is CancellationError { return false }
     guard let error = error as? CoherenceError else { return true }

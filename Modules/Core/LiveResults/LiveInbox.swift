@@ -16,6 +16,9 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     var isEverything = false
     /// Whether the collapse has dropped unsaved changes, which a comparison of row versions cannot find again.
     private(set) var hasLostTouched = false
+    /// The roots of the owners whose changes of members the collapse has dropped. Row versions do not show these changes
+    /// either.
+    private(set) var lostOwnerRoots: Set<ObjectIdentifier> = []
     /// Whether a result waits for a turn outside of a cancelled task.
     fileprivate(set) var isPostponed = false
     /// Whether posted rows may be out of date: the results follow other processes, which post no rows, or a result has
@@ -37,6 +40,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
       touched = earlier.touched + touched
       isEverything = isEverything || earlier.isEverything
       hasLostTouched = hasLostTouched || earlier.hasLostTouched
+      lostOwnerRoots.formUnion(earlier.lostOwnerRoots)
       isPostponed = isPostponed || earlier.isPostponed
       isFromStores = isFromStores || earlier.isFromStores
       isUncertain = isUncertain || earlier.isUncertain
@@ -48,6 +52,7 @@ final class LiveInbox: StoreEventReceiver, TouchedRecordsReceiver {
     fileprivate mutating func collapse() {
       isEverything = true
       if !touched.isEmpty { hasLostTouched = true }
+      for dropped in changes { lostOwnerRoots.formUnion(dropped.ownerRoots) }
       (changes, touched, count) = ([], [], 0)
     }
   }

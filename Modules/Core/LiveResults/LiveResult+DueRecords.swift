@@ -17,7 +17,7 @@ extension LiveResult {
         if record.kind == .updated, due.states[record.id] == nil, !interest.dependencies.own.mayBeChanged(by: record),
           !showsFormerRow(of: record, in: context)
         {
-          due.refreshed.append(record.id)
+          due.refresh(record.id, version: shownVersion(after: record, in: context))
         } else {
           due.add(record, isUncertain: isUncertain)
         }
@@ -28,7 +28,7 @@ extension LiveResult {
       due.refreshesAll = true
     }
     for (owner, relationships) in changes.relinked {
-      if entriesByID[owner] != nil { due.refreshed.append(owner) }
+      if entriesByID[owner] != nil { due.refresh(owner, version: nil) }
       guard !relationships.isDisjoint(with: interest.dependencies.links) else { continue }
       // A change of a fetched record's own links concerns this record. From the owner of other links, no way leads back
       // to the fetched records.
@@ -38,6 +38,14 @@ extension LiveResult {
         due.runsAgain = true
       }
     }
+  }
+
+  /// The version of a record's state after a change, as a run of the request sees the state; `nil` for an unknown version.
+  /// In a context that does not follow the writer, unsaved changes stay based on the former row.
+  private func shownVersion(after record: StoreChanges.Record, in context: ManagedObjectContext) -> Int64? {
+    guard request.includesPendingChanges, let unsaved = context.storage.record(for: record.id), !unsaved.isUnchanged
+    else { return record.row?.version }
+    return unsaved.base?.version
   }
 
   /// Whether the object of a listed record has older values than the store. Objects are outdated in a context that does

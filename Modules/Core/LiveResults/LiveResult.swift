@@ -112,8 +112,8 @@ final class LiveResult {
   /// Runs the request and compares the result with the entries.
   ///
   /// - Parameters:
-  ///   - changed: The records whose unsaved state changed: an equal version does not mean equal values for them. `nil`
-  ///     if any record may have changed.
+  ///   - changed: The records whose unsaved state or members changed: an equal version does not mean equal values for
+  ///     them. `nil` if any record may have changed.
   ///   - afterChanges: Whether new entries are records that entered the result, see ``takeEntered()``.
   func run(
     in context: ManagedObjectContext, _ work: inout LiveWork, changed: Set<ManagedObjectID>? = [],
@@ -230,8 +230,11 @@ final class LiveResult {
     let readUnsaved = readsUnsaved
     readsUnsaved = readsRecords(of: due.unsaved)
     let isReadElsewhere = context.parent != nil && readsUnsaved != readUnsaved
+    // A run of the request does not find changes of members, which leave the version of the owner.
+    let knownChanges = relinksAll(content) ? nil : changed.union(content.changes.flatMap(\.relinked.keys))
     if wasBehind || content.isEverything || isRenamed || isReadElsewhere {
-      let known: Set<ManagedObjectID>? = wasBehind || content.hasLostTouched ? nil : changed
+      let isUnknown = content.hasLostTouched || content.lostOwnerRoots.contains(ObjectIdentifier(interest.root))
+      let known = wasBehind || isUnknown ? nil : knownChanges
       return try run(in: context, &work, changed: known, afterChanges: true)
     }
     for changes in content.changes {
@@ -239,11 +242,16 @@ final class LiveResult {
     }
     for id in changed { collect(touched: id, &due) }
     try lookUp(&due, in: context)
-    guard !due.runsAgain else { return try run(in: context, &work, changed: changed, afterChanges: true) }
-    try evaluate(due, in: context, &work)
-    let refreshed = due.refreshesAll ? Array(entriesByID.keys) : due.refreshed
-    for id in refreshed where due.states[id] == nil { renewRevision(id) }
+    guard !due.runsAgain else { return try run(in: context, &work, changed: knownChanges, afterChanges: true) }
+    try evaluate(due, changed: changed, in: context, &work)
+    if due.refreshesAll { for id in entriesByID.keys { due.refresh(id, version: nil) } }
+    for (id, version) in due.refreshed where due.states[id] == nil { renewRevision(id, version: version) }
     try adjustSpareEntries(in: context, &work)
+  }
+
+  /// Whether any listed record may have other members, because a batch request changed members of unknown owners.
+  private func relinksAll(_ content: LiveInbox.Content) -> Bool {
+    content.changes.contains { $0.relinkedByBatch.contains { $0.entity.root === interest.root } }
   }
 
   /// Whether the request reads records of some hierarchies beyond the fetched records themselves.
@@ -296,7 +304,10 @@ final class LiveResult {
 
   // MARK: Evaluating
 
-  private func evaluate(_ due: DueRecords, in context: ManagedObjectContext, _ work: inout LiveWork) throws {
+  /// - Parameter changed: The records whose unsaved state changed.
+  private func evaluate(
+    _ due: DueRecords, changed: Set<ManagedObjectID>, in context: ManagedObjectContext, _ work: inout LiveWork
+  ) throws {
     guard !due.states.isEmpty else { return }
     let states = try context.states(of: due.states, includingUnsaved: request.includesPendingChanges)
     let (stored, present) = (StoredRecords(context: context), ContextRecords(context: context))
@@ -310,6 +321,12 @@ final class LiveResult {
           ? try sortValues(of: state, in: present) : try sortValues(of: state, in: stored)
       } else {
         values = nil
+      }
+      // A record that only leads to changed records is unchanged itself.
+      if let former = entriesByID[id], former.version == state?.version, former.values == values,
+        !changed.contains(id), !due.refreshesAll, due.refreshed[id] == nil
+      {
+        continue
       }
       let entry = values.map { ResultEntry(values: $0, id: id, version: state?.version ?? 0, revision: nextRevision()) }
       let isNew = entriesByID[id] == nil
@@ -348,9 +365,11 @@ final class LiveResult {
     }
   }
 
-  /// Gives an entry a new revision after a change of values that the request does not read.
-  private func renewRevision(_ id: ManagedObjectID) {
+  /// Gives an entry a new revision after a change of values that the request does not read. With the version of the
+  /// present state, a later run of the request does not report the change again.
+  private func renewRevision(_ id: ManagedObjectID, version: Int64) {
     guard var entry = entriesByID[id] else { return }
+    entry.version = max(entry.version, version)
     entry.revision = nextRevision()
     put(entry, for: id)
   }

@@ -48,14 +48,25 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
     current = ResultSnapshot(difference.current)
   }
 
-  /// Turns a list of elements for the former records into a list for the present records. Each element of the list
-  /// moves twice at most, however many changes there are.
+  /// Turns a list of elements for the former records into a list for the present records. The cost grows with the
+  /// length of the list and the number of changes, not with their product: each element moves twice at most.
   ///
-  /// - Parameter list: Elements for the records of the former list, in its order.
-  /// - Parameter make: Returns the element of a record that the changes insert, move or update.
+  /// Ends the process for a list with fewer elements than ``former``.
+  ///
+  /// - Parameters:
+  ///   - list: Elements for the records of ``former``, in its order. An error of `make` leaves the list unchanged.
+  ///   - make: Returns the element of a record that the changes insert, move or update. Called in the order of
+  ///     ``changes``.
+  /// - Throws: The error of `make`.
   public func apply<Element>(to list: inout [Element], _ make: (ManagedObjectID) throws -> Element) rethrows {
+    Misuse.check(
+      list.count >= former.count,
+      "The list has \(list.count) elements, and the changes begin at a list of \(former.count); pass a list with "
+        + "an element for each record of `former`.")
     var removed: [Int] = []
     var inserted: [(element: Element, index: Int)] = []
+    var updated: [(element: Element, index: Int)] = []
+    // Every element is made before the list changes, because `make` may throw.
     for change in changes {
       switch change {
       case .insert(let id, let to): inserted.append((try make(id), to))
@@ -63,17 +74,15 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
       case .move(let id, let from, let to):
         removed.append(from)
         inserted.append((try make(id), to))
-      case .update: continue
+      case .update(let id, _, let to): updated.append((try make(id), to))
       }
     }
     list.removeElements(at: removed.sorted())
     list.insertElements(inserted)
-    for change in changes {
-      if case .update(let id, _, let to) = change { list[to] = try make(id) }
-    }
+    for (element, index) in updated { list[index] = element }
   }
 
-  /// Turns the identifiers of the former list into the identifiers of the present list.
+  /// Turns the identifiers of the former list into the identifiers of the present list; see ``apply(to:_:)``.
   public func apply(to list: inout [ManagedObjectID]) { apply(to: &list) { $0 } }
 }
 
@@ -91,11 +100,11 @@ extension Array {
         end += 1
       }
     }
-    precondition(removed.isEmpty, "The list has fewer elements than the former list.")
     removeLast(count - end)
   }
 
-  /// Inserts elements at indexes of the resulting list, which are ascending.
+  /// Inserts elements at indexes of the resulting list, which are ascending. Moves the elements from the end of the
+  /// list, so that each element moves once.
   fileprivate mutating func insertElements(_ elements: [(element: Element, index: Int)]) {
     var source = count - 1
     // The new elements only make room; the end of the list moves behind them.

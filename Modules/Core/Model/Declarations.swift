@@ -24,7 +24,8 @@ public struct Entity: Sendable {
   /// Lists of property names. Stores keep an index for each list.
   public var indexes: [[String]]
   /// The names of the entity in earlier models, the latest first. A store with the entity under one of these names
-  /// keeps its records, even if the store skipped some of the models.
+  /// keeps its records, even if the store skipped some of the models. In a store that has an entity of the present name
+  /// already, even one that a model left out, the former names have no effect.
   ///
   /// Programs with either model may have a store open at the same time: records keep the name that the entity had when
   /// its table was made. Texts of identifiers have the last of the former names, so that a rename changes no text:

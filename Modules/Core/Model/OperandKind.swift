@@ -63,7 +63,7 @@ enum OperandKind: Hashable {
     case (.number(.double), .int(let number)):
       Double(exactly: number).map(AttributeValue.double) ?? constant
     case (.number(.double), .decimal(let number)):
-      number.nearestDouble.flatMap { Decimal(shortest: $0) == number ? .double($0) : nil } ?? constant
+      Decimal(shortest: number.nearestDouble) == number ? .double(number.nearestDouble) : constant
     case (.number(.decimal), .int(let number)):
       .decimal(Decimal(number))
     case (.number(.decimal), .double(let number)):

@@ -1,14 +1,17 @@
-/// A digest of a description, stable over processes and platforms: 128-bit FNV-1a over a canonical text.
+/// A digest of an entity's description, equal in every process and on every platform: 128-bit FNV-1a over a canonical
+/// text. A store keeps the digests of its entities, and compares them with the model's when it is attached.
 public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
-  /// The digest as 32 hexadecimal digits; empty for an unknown digest.
+  /// The digest as 32 hexadecimal digits; empty for an entity that belongs to no model yet.
   public let rawValue: String
   /// Makes a digest from its text, such as the text in the metadata of a store. The text is not checked.
   public init(rawValue: String) { self.rawValue = rawValue }
-  /// The digest as 32 hexadecimal digits; empty for an unknown digest.
+  /// The digest as 32 hexadecimal digits; empty for an entity that belongs to no model yet.
   public var description: String { rawValue }
 
+  /// The digest of an entity before ``ModelLinker`` computes its digest.
   static let empty = VersionHash(rawValue: "")
 
+  /// Computes the digest of a canonical text.
   init(of text: String) {
     let prime: UInt128 = (1 << 88) + 0x13B
     var hash: UInt128 = (0x6C62_272E_07BB_0142 << 64) + 0x62B8_2175_6295_C58D
@@ -40,6 +43,7 @@ extension EntityDescription {
 }
 
 extension RelationshipDescription {
+  /// The part of the entity's ``EntityDescription/canonicalText`` that describes the relationship.
   fileprivate var canonicalText: String {
     "r \(name) \(destination.name) \(isToMany) \(isOrdered) \(inverse?.name ?? "") \(isOptional)"
   }
@@ -64,7 +68,7 @@ extension AttributeType {
     case .enumeration(let raw, _): "enumeration(\(raw.canonicalName))"
     case .codable: "codable"
     case .transformable(let name): "transformable(\(name))"
-    // A hand-written class may leave the name out, which changes no stored value.
+    // Without the name of the entity, which a hand-written class may leave out: the name changes no stored value.
     case .weakReference: "weakReference"
     }
   }

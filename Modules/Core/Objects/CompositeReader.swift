@@ -6,7 +6,7 @@ public struct CompositeReader {
   private var next: Int
   private let values: [AttributeValue]
   private let defaults: [AttributeValue]
-  /// Whether a part read so far has a value.
+  /// Whether a part that the reader, or the present call of ``readIfPresent(_:)``, has read so far has a value.
   private var hasRead = false
 
   /// Reads parts that follow each other in a row.
@@ -34,12 +34,7 @@ public struct CompositeReader {
   /// Reads the next part. A missing part of a required type reads as the model's default, or else as the type's
   /// default.
   public mutating func read<Value: AttributeConvertible>(_ type: Value.Type = Value.self) -> Value {
-    let index = next
-    next += 1
-    let value = value(at: index)
-    if !value.isNull { hasRead = true }
-    if let result = Value(attributeValue: value) { return result }
-    return (index < defaults.count ? Value(attributeValue: defaults[index]) : nil) ?? Value.attributeDefault
+    read(type, default: Value.attributeDefault)
   }
 
   /// Reads the next part, with a default of the composite's own. A missing part of a required type reads as the model's
@@ -64,6 +59,7 @@ public struct CompositeReader {
     if let value = readIfPresent(type) { return value }
     let hasDefaults = (first..<next).contains { $0 < defaults.count && !defaults[$0].isNull }
     guard hasDefaults else { return defaultValue() }
+    // The missing parts read as the model's defaults in the second reading.
     next = first
     return Value(reading: &self)
   }
@@ -84,6 +80,7 @@ public struct CompositeReader {
 
   /// Reads a nested composite; `nil` when all parts are missing.
   mutating func readIfPresent<Value: CompositeValue>(_ type: Value.Type) -> Value? {
+    // The parts before the nested composite do not count for it. Its own parts count for the composite around it.
     let hadRead = hasRead
     hasRead = false
     defer { hasRead = hasRead || hadRead }
@@ -91,6 +88,7 @@ public struct CompositeReader {
     return hasRead ? value : nil
   }
 
+  /// The stored value of a part; null for a part beyond the end, of a row or an array from an earlier type.
   private func value(at index: Int) -> AttributeValue {
     if let row { return index < row.count ? row[index] : .null }
     return index < values.count ? values[index] : .null

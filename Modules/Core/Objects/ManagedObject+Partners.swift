@@ -44,9 +44,12 @@ extension ManagedObject {
     }
   }
 
-  /// Reads what an edit of the members of this side will read, before the other side is changed: after a failed read,
-  /// no link may have one side only.
+  /// Loads the row, the members and the order that an edit of this side of a relationship reads. Called before the
+  /// other side is changed, so that a failed read leaves no link with one side only.
+  ///
+  /// - Throws: Errors of the store.
   final func loadSide(for edit: MemberEdit, of relationship: RelationshipDescription) throws {
+    // The record of a detached object is deleted, and the edit does not reach its side.
     if flags.contains(.detached) { return }
     do {
       try loadRow()

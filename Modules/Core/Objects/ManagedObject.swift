@@ -32,6 +32,7 @@ open class ManagedObject {
   @exclusivity(unchecked) final var row: Row?
   /// The unsaved values; `nil` without unsaved changes. If it exists, values are read from it and not from `row`.
   @exclusivity(unchecked) final var pending: PendingRecord?
+  /// The member lists, decoded values and results that the object keeps beside its row; `nil` for none.
   final var caches: ObjectCaches?
   /// Written inside the context only, and read by any thread.
   private final let flagBits = Atomic<UInt8>(0)
@@ -48,7 +49,7 @@ open class ManagedObject {
     static let detached = Flags(rawValue: 1)
     /// The record was deleted, here or elsewhere.
     static let deleted = Flags(rawValue: 8)
-    /// An accessor could not load the object.
+    /// An accessor has failed. Cleared by the next load of the fault, a refresh or a rollback.
     static let unavailable = Flags(rawValue: 2)
     /// A user of the object may know its temporary identifier.
     static let temporaryIDExposed = Flags(rawValue: 4)
@@ -116,7 +117,8 @@ open class ManagedObject {
   /// The deletion hooks that the class overrides; see ``DeletionHooks``.
   ///
   /// A class that overrides none of ``prepareForDeletion()``, ``validateForDelete()`` and ``didSave()`` declares this
-  /// here, so that cascades delete its records without objects. Read once for each entity.
+  /// here, so that cascades delete its records without objects. A class without a declaration of its own counts as a
+  /// class with all three hooks. Read once for each entity.
   open class var deletionHooks: DeletionHooks { DeletionHooks(of: ManagedObject.self, overriding: []) }
 
   /// Sets the values of a new object that no literal expresses, such as the present date.
@@ -303,7 +305,8 @@ extension ManagedObject {
     check()
     return row == nil && pending == nil
   }
-  /// Whether an accessor returned a default because the record could not be loaded.
+  /// Whether an accessor of the object has failed: it returned a default, or ignored an assignment. `false` again after
+  /// a fetch or another access has loaded the fault, and after a refresh or a rollback.
   public final var isUnavailable: Bool {
     check()
     return flags.contains(.unavailable)
@@ -315,7 +318,8 @@ extension ManagedObject {
     return pending.map { $0.base?.version ?? 0 } ?? row?.version ?? 0
   }
 
-  /// Ends the process with a sentence if the calling thread may not use the object's context.
+  /// Ends the process with a sentence if the calling thread may not use the object's context. An object without a
+  /// context is not checked.
   @inline(__always) final func check() {
     unmanagedStorage?._withUnsafeGuaranteedRef { $0.confinement.check(misusedName) }
   }

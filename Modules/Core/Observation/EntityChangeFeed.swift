@@ -7,6 +7,7 @@ final class EntityChangeFeed: Sendable {
   private let listeners = Mutex<[Listener]>([])
   private let hasListeners = Atomic<Bool>(false)
 
+  // The release of the coordinator ends its streams.
   deinit { for queue in queues { queue.finish() } }
 
   /// Whether any stream may be in use. Costs the read of one word.
@@ -27,8 +28,8 @@ final class EntityChangeFeed: Sendable {
       listeners.append(Listener(queue: queue))
       hasListeners.store(true, ordering: .releasing)
     }
-    // Only the stream retains the queue. The next save, or a later stream, finds the queue of a released stream gone and
-    // removes its listener.
+    // Only the stream retains the queue. The next save, or a later stream, finds the queue of a released stream gone
+    // and removes its listener.
     return AsyncStream { await queue.next() }
   }
 
@@ -38,7 +39,7 @@ final class EntityChangeFeed: Sendable {
     for queue in queues { queue.post(list.changes) }
   }
 
-  /// The queues of the streams in use.
+  /// The queues of the streams in use. Removes the listeners of released streams.
   private var queues: [EntityChangeQueue] {
     listeners.withLock { listeners in
       let queues = listeners.compactMap(\.queue)
@@ -52,20 +53,22 @@ final class EntityChangeFeed: Sendable {
 
 /// The undelivered changes of one stream, merged by entity.
 ///
-/// A queue keeps at most ``EntityChanges/bound`` identifiers. It delivers an entity that exceeds the bound without a
-/// list.
+/// A queue keeps at most ``EntityChanges/bound`` identifiers. It drops the list of an entity whose changes would exceed
+/// the bound, and delivers the entity with ``EntityChanges/isEverything``.
 final class EntityChangeQueue: Sendable {
   private struct State {
     /// The changes of each entity, in the order of the entities' first changes.
     var changes: [EntityChanges] = []
-    /// The number of listed records.
+    /// The number of identifiers in ``changes``.
     var count = 0
-    /// The readers that wait for changes, by number. A stream may be read by several tasks.
+    /// The tasks that wait for changes, by number: a stream is for one reader, but nothing keeps several tasks from
+    /// reading it.
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastWaiter = 0
     var isFinished = false
 
-    /// Merges changes into the changes of their entity, and drops the list of an entity that exceeds the bound.
+    /// Merges changes into the changes of their entity, and drops the entity's list if all lists together would exceed
+    /// the bound.
     mutating func add(_ fresh: EntityChanges) {
       let known = changes.firstIndex { $0.entity === fresh.entity }
       let index = known ?? changes.count
@@ -77,6 +80,7 @@ final class EntityChangeQueue: Sendable {
     }
   }
 
+  /// The entity of the stream; `nil` for all entities.
   private let entity: EntityDescription?
   private let state = Mutex(State())
 

@@ -6,7 +6,8 @@ public struct EntityChanges: Sendable, Hashable {
   /// The entity of the records. For batch requests, which do not say which subentity a record is of, the entity of the
   /// request; see ``includesSubentities``.
   public let entity: EntityDescription
-  /// The inserted records, with permanent identifiers.
+  /// The inserted records, with permanent identifiers. A deleted record that a merge policy restored is among them. If
+  /// the stream has the delete and has not delivered it yet, the record is among the updated records instead.
   public private(set) var inserted: Set<ManagedObjectID> = []
   /// The records with changed attributes or relationships.
   public private(set) var updated: Set<ManagedObjectID> = []
@@ -17,6 +18,9 @@ public struct EntityChanges: Sendable, Hashable {
   /// Whether the changes were too many to be listed. The sets are then empty, and every record of the entity may have
   /// changed.
   public private(set) var isEverything = false
+
+  /// The restored records among the inserted ones.
+  private var restored: Set<ManagedObjectID> = []
 
   init(_ entity: EntityDescription) { self.entity = entity }
 
@@ -44,28 +48,41 @@ extension EntityChanges {
       inserted.formUnion(ids)
       inserted.subtract(deleted)
     case .updated:
-      updated.formUnion(ids)
-      updated.subtract(inserted)
-      updated.subtract(deleted)
+      // One by one: a subtraction of the other sets would cost their size for each added owner of a batch of members.
+      for id in ids where !inserted.contains(id) && !deleted.contains(id) { updated.insert(id) }
     case .deleted:
       inserted.subtract(ids)
       updated.subtract(ids)
+      restored.subtract(ids)
       deleted.formUnion(ids)
     }
+  }
+
+  /// Adds deleted records that a save inserted again, with their identifiers.
+  mutating func restore(_ ids: some Collection<ManagedObjectID>) {
+    guard !isEverything else { return }
+    // A reader that does not know the delete yet knows the record.
+    let known = deleted.intersection(ids)
+    deleted.subtract(known)
+    add(known, as: .updated, includesSubentities: false)
+    let returned = Set(ids).subtracting(known)
+    add(returned, as: .inserted, includesSubentities: false)
+    restored.formUnion(returned.intersection(inserted))
   }
 
   /// Adds the changes that later saves made to records of the same entity.
   mutating func merge(_ later: EntityChanges) {
     if later.includesSubentities { includesSubentities = true }
     if later.isEverything { return collapse() }
-    add(later.inserted, as: .inserted, includesSubentities: false)
+    add(later.inserted.subtracting(later.restored), as: .inserted, includesSubentities: false)
+    restore(later.restored)
     add(later.updated, as: .updated, includesSubentities: false)
     add(later.deleted, as: .deleted, includesSubentities: false)
   }
 
   /// Drops the list and records that every record of the entity may have changed.
   mutating func collapse() {
-    (inserted, updated, deleted) = ([], [], [])
+    (inserted, updated, deleted, restored) = ([], [], [], [])
     isEverything = true
   }
 
@@ -84,10 +101,22 @@ struct EntityChangeList {
     includesSubentities: Bool = false
   ) {
     guard !ids.isEmpty else { return }
-    let known = changes.firstIndex { $0.entity === entity }
-    let index = known ?? changes.count
-    if known == nil { changes.append(EntityChanges(entity)) }
+    let index = index(of: entity)
     changes[index].add(ids, as: kind, includesSubentities: includesSubentities)
+  }
+
+  /// The index of an entity's changes, which are added if the list has none.
+  private mutating func index(of entity: EntityDescription) -> Int {
+    if let index = changes.firstIndex(where: { $0.entity === entity }) { return index }
+    changes.append(EntityChanges(entity))
+    return changes.count - 1
+  }
+
+  /// Adds deleted records that the save inserted again.
+  mutating func add(restored ids: some Collection<ManagedObjectID>, of entity: EntityDescription) {
+    guard !ids.isEmpty else { return }
+    let index = index(of: entity)
+    changes[index].restore(ids)
   }
 
   /// Adds records of a batch request, whose stores do not return the records' exact entities.

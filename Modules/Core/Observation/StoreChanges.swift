@@ -39,8 +39,14 @@ struct StoreChanges: Sendable {
   mutating func noteRoots() {
     roots = Set(records.lazy.map { ObjectIdentifier($0.entity.root) })
     for id in renamed.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
+    roots.formUnion(ownerRoots)
+  }
+
+  /// The root entities of the owners whose members changed.
+  var ownerRoots: Set<ObjectIdentifier> {
+    var roots = Set(relinkedByBatch.lazy.map { ObjectIdentifier($0.entity.root) })
     for id in relinked.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
-    for relationship in relinkedByBatch { roots.insert(ObjectIdentifier(relationship.entity.root)) }
+    return roots
   }
 
   /// Adds records of a batch request.

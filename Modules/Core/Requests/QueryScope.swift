@@ -15,7 +15,7 @@ public struct QueryScope<Root: DeclaredEntity> {
 
   /// The object of an order or of an aggregate, which has no condition.
   init() { start = .own }
-  /// The object of a condition.
+  /// The object of a condition whose closure is running, with the identity of the object in the closure.
   init(_ scope: QueryScopeID) {
     var path = PropertyPath.own
     path.scope = scope
@@ -24,8 +24,10 @@ public struct QueryScope<Root: DeclaredEntity> {
   /// The object at the end of a path of to-one relationships.
   init(at path: PropertyPath) { start = path }
 
+  /// The object itself as an expression, for comparisons with identifiers.
   var expression: FetchExpression { .path(start) }
 
+  /// The path to a property of the object.
   func path(_ name: String) -> PropertyPath { start.appending([name]) }
 
   /// An attribute.
@@ -106,7 +108,7 @@ extension QueryScope {
     .comparison(left.expression, .equal, .value(right.map(AttributeValue.reference) ?? .null))
   }
 
-  /// Whether the object has another identifier; with `nil`, whether the object exists.
+  /// Whether the object has another identifier, or is missing; with `nil`, whether the object exists.
   public static func != (left: QueryScope, right: ManagedObjectID?) -> FetchPredicate {
     .comparison(left.expression, .notEqual, .value(right.map(AttributeValue.reference) ?? .null))
   }
@@ -114,7 +116,7 @@ extension QueryScope {
   /// Whether the object is the given object.
   public static func == (left: QueryScope, right: Root) -> FetchPredicate { left == right.objectID }
 
-  /// Whether the object is not the given object.
+  /// Whether the object is not the given object, or is missing.
   public static func != (left: QueryScope, right: Root) -> FetchPredicate { left != right.objectID }
 
   /// Whether both sides are the same object, or both are missing.

@@ -4,11 +4,15 @@ extension FetchPredicate {
   /// ```swift
   /// FetchPredicate(Album.self) { $0.year > 1990 && $0.artist.name.hasPrefix("A") }
   /// ```
+  ///
+  /// - Parameters:
+  ///   - type: The class of the records.
+  ///   - condition: Called once. Its argument stands for a record, and has the properties of the class.
   public init<Root: DeclaredEntity>(_ type: Root.Type, _ condition: (QueryScope<Root>) -> FetchPredicate) {
     self = .typed(condition)
   }
 
-  /// The predicate of a typed expression: calls the closure with the record of the condition.
+  /// Returns the predicate of a typed expression, of any depth: the closures of conditions on members come here too.
   ///
   /// Paths in the closure carry the identifier of the closure's record, because a nested closure can name the records
   /// of enclosing closures. `closed(over:)` replaces the identifier by the number of conditions between the path and

@@ -74,7 +74,7 @@ extension ManagedObjectContext {
         // Each attempt deletes an inserted object, so that the attempts end.
         guard let object = discardableObject(of: error), let record = object.pending else {
           // Never saved objects have no stored members, whose reads alone could fail.
-          if !discarded.isEmpty { try? restore(discarded, by: UndoHistory()) }
+          if !discarded.isEmpty { _ = try? restore(discarded, by: UndoHistory()) }
           throw failure
         }
         if let failure = failure as? CoherenceError, failure.code == .partialSave { partial = failure }
@@ -158,6 +158,7 @@ extension ManagedObjectContext {
     // The state in which the links were read ends before the store needs a connection to save.
     lease.offerForSave()
     var published = ChangeSet()
+    published.links = units.contains { !$0.unit.links.isEmpty } ? SavedLinks(number: SaveClock.begin()) : nil
     var committedChanges = CommittedChanges(for: coordinator)
     let runningSave = coordinator.storeEventHub.begin()
     var savedObjects: [ManagedObject] = []
@@ -237,6 +238,7 @@ extension ManagedObjectContext {
         if let object = change.object { savedObjects.append(object) }
       }
       publish(committed, into: &changes)
+      if !committed.unit.links.isEmpty { changes.links?.add(committed.unit.links, in: unit.store.identifier) }
     }
   }
 

@@ -11,13 +11,13 @@ extension ManagedObjectContext {
   ///
   /// To be called inside the context.
   ///
-  /// - Parameter channel: A text of 1 to 200 bytes in UTF-8; for another text the save throws
-  ///   ``ErrorCode/invalidValue``, and ``rollback()`` drops the text.
+  /// - Parameter channel: A text of 1 to 200 bytes in UTF-8 without U+0000; for another text the save throws
+  ///   ``ErrorCode/invalidValue``, until ``rollback()`` or ``reset()`` drops the channel.
   public final func signalOnSave(_ channel: String) {
     operating { _ = pendingSignals.insert(channel) }
   }
 
-  /// The channels to signal with a save, together with the channels that participants add.
+  /// Returns the channels that a save signals: those of ``signalOnSave(_:)``, and the channels that participants add.
   ///
   /// - Throws: ``ErrorCode/invalidValue`` for an invalid name of a channel.
   final func signals(addedTo others: Set<String>) throws(CoherenceError) -> Set<String> {

@@ -1,7 +1,7 @@
 /// The values of a record, as a structure that leaves its context.
 ///
 /// A snapshot has the attributes of a record, composites and coded values among them, and the identifiers of its to-one
-/// targets. To-many relationships are left out. Values may be changed and passed to any thread, encoded, compared,
+/// targets. To-many relationships are left out. A snapshot may be changed and passed to any thread, encoded, compared,
 /// inserted with `ManagedObjectContext.insert(_:)` and applied with ``ManagedObject/apply(_:)``.
 ///
 /// ```swift
@@ -43,7 +43,7 @@ public protocol EntitySnapshot: Sendable, Codable, Identifiable, Equatable {
   /// The class of the objects that snapshots are taken of. A snapshot type fits the class's entity and its subentities.
   associatedtype Object: ManagedObject
 
-  /// The record's identifier; `nil` for values of no record yet.
+  /// The record's identifier; `nil` for the values of a record to insert.
   var objectID: ManagedObjectID? { get set }
   /// The properties of the snapshot, in the order in which it reads and writes them. The same in every call.
   static var fields: [SnapshotField] { get }
@@ -68,7 +68,7 @@ public protocol SnapshotProviding: ManagedObject {
 }
 
 extension SnapshotProviding {
-  /// Returns the object's values, with its unsaved changes. Loads a fault.
+  /// Returns the object's values, with its unsaved changes. Loads a fault. To be called inside the object's context.
   ///
   /// - Throws: As `EntitySnapshot.init(_:)`.
   public func snapshot() throws -> Snapshot { try makeSnapshot() }

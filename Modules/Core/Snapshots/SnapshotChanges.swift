@@ -1,21 +1,27 @@
-/// The changes that a snapshot makes to an object, checked before the first of them is made.
+/// The changes that a snapshot makes to an object. All are checked before the first is made, so that an invalid value
+/// or a missing target leaves the object unchanged.
 struct SnapshotChanges {
   private let entity: EntityDescription
   private let context: ManagedObjectContext?
   private let store: StoreIdentifier?
+  /// The attributes to write, with values in their stored form.
   private(set) var values: [(slot: Int, value: AttributeValue)] = []
+  /// The to-one relationships to write; the target is `nil` for no target.
   private(set) var targets: [(relationship: RelationshipDescription, target: ManagedObject?)] = []
 
+  /// Makes a list without changes.
+  ///
   /// - Parameters:
-  ///   - context: The context of the object; `nil` for an object without one.
-  ///   - store: The store of the object; `nil` for none yet.
+  ///   - entity: The entity of the object.
+  ///   - context: The context of the object, in which targets are looked up; `nil` for an object without a context.
+  ///   - store: The store of the object; `nil` for an object without a store.
   init(_ entity: EntityDescription, in context: ManagedObjectContext?, store: StoreIdentifier?) {
     self.entity = entity
     self.context = context
     self.store = store
   }
 
-  /// Adds a value, checked.
+  /// Checks the snapshot's value of a slot, and adds it. Looks up the target of a reference.
   ///
   /// - Throws: As ``ManagedObject/apply(_:)`` for values and targets.
   mutating func add(_ value: AttributeValue, at slot: Int) throws {
@@ -24,10 +30,12 @@ struct SnapshotChanges {
     case .attribute(let attribute) where attribute.derivation != nil: break
     case .attribute(let attribute): values.append((slot, try attribute.checkedForSnapshot(value)))
     case .reference(let relationship): targets.append((relationship, try target(value, of: relationship)))
+    // A position belongs to the owner's list, and changes with the list.
     case .position: break
     }
   }
 
+  /// Returns the object with the identifier that the snapshot has for a to-one relationship; `nil` for null.
   private func target(_ value: AttributeValue, of relationship: RelationshipDescription) throws -> ManagedObject? {
     guard case .reference(let id) = value else { return nil }
     let name = "\(entity.name).\(relationship.name)"

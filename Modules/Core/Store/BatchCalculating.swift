@@ -19,6 +19,13 @@ public protocol BatchCalculating: BatchExecuting {
   ) throws -> [ManagedObjectID]?
 }
 
+extension BatchCalculating {
+  /// Changes the records without calculations.
+  public func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
+    try batchUpdate(query, values: values, arithmetic: [:])
+  }
+}
+
 /// A calculation with one integer of a row and a constant. A missing integer makes the result missing.
 public struct SlotArithmetic: Sendable, Hashable {
   /// The kind of a calculation.

@@ -1,4 +1,5 @@
-/// A check of the numbers of members of owners, made by a store after the steps of a save.
+/// A check of to-many relationships, which a store makes after the steps of a save: each owner must have a permitted
+/// number of members. Members that other writers saved count too, and the saving context may not know them.
 public struct MemberCountCheck: Sendable {
   /// A to-many relationship.
   public var relationship: RelationshipDescription
@@ -9,7 +10,11 @@ public struct MemberCountCheck: Sendable {
   /// The keys of the owners, ascending. Owners that do not exist any more are skipped.
   public var owners: [Int64]
 
-  /// Makes a check of owners by the bounds of a relationship.
+  /// Makes a check by the bounds that the model declares for a relationship.
+  ///
+  /// - Parameters:
+  ///   - relationship: A to-many relationship.
+  ///   - owners: The keys of the owners, ascending.
   public init(_ relationship: RelationshipDescription, owners: [Int64]) {
     self.relationship = relationship
     minimum = relationship.minimumCount
@@ -18,14 +23,20 @@ public struct MemberCountCheck: Sendable {
   }
 }
 
-/// Collects the owners with too few or too many members.
+/// Collects the owners with too few or too many members, for one error about all of them: a call of
+/// ``note(_:of:in:)`` for each owner, then ``conclude()``.
 public struct MemberCountFailures {
   private var failures: [ValidationFailure] = []
 
   /// Makes a collection without failures.
   public init() {}
 
-  /// Compares the number of members of an owner with the bounds of a check.
+  /// Compares the number of members of an owner with the bounds of a check, and keeps a violation.
+  ///
+  /// - Parameters:
+  ///   - count: The number of members in the store, after the steps of the save.
+  ///   - owner: The identifier of the owner.
+  ///   - check: The check of the owner's relationship.
   public mutating func note(_ count: Int, of owner: ManagedObjectID, in check: MemberCountCheck) {
     guard let (code, reason) = Self.complaint(count, minimum: check.minimum, maximum: check.maximum) else { return }
     failures.append(
@@ -34,7 +45,7 @@ public struct MemberCountFailures {
         propertyName: check.relationship.name, reason: reason))
   }
 
-  /// Ends the check and throws if any owner failed it.
+  /// Throws if any noted owner has too few or too many members.
   ///
   /// - Throws: ``ErrorCode/validationFailed`` with a failure for each owner with too few or too many members.
   public func conclude() throws {

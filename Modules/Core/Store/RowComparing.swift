@@ -1,7 +1,7 @@
 /// A reader that compares rows with expected values in place, and returns only possibly different rows.
 ///
-/// An equal row costs no memory and no conversion of its values. For a reader without the refinement, Core fetches the
-/// rows and calls ``RowExpectation/put(_:)`` for each row.
+/// An equal row costs no memory and no conversion of its values. For a reader without the refinement, and for a query
+/// that the reader refuses, Core fetches the rows and calls ``RowExpectation/put(_:)`` for each row.
 public protocol RowComparing: StoreReader {
   /// Compares every row of a query with an expectation, each row once and in any order. The query has no limit and no
   /// offset; its order does not matter.
@@ -16,14 +16,16 @@ public protocol RowComparing: StoreReader {
 ///
 /// The reader makes these calls for each row, in this order: ``verdict(on:key:)``; for ``RowVerdict/compare`` then
 /// ``expectedValues``; for ``RowVerdict/take``, and for a row with another value than expected, then ``take(_:)``. Used
-/// by one thread.
+/// by one thread. An error of a call ends the comparison.
 public protocol RowExpectation: AnyObject {
   /// The slots to read of every row. They are slots of the query's entity.
   var keySlots: [Int] { get }
 
-  /// Decides how a row is treated.
+  /// Returns the treatment of a row.
   ///
-  /// - Parameter key: The row's values in ``keySlots``, in their order.
+  /// - Parameters:
+  ///   - id: The identifier of the row's record.
+  ///   - key: The row's values in ``keySlots``, in their order.
   func verdict(on id: ManagedObjectID, key: [AttributeValue]) throws -> RowVerdict
 
   /// The expected values of the row of the last verdict, by slot, for all slots of the query's entity; `nil` to accept

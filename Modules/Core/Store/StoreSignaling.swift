@@ -5,9 +5,9 @@ import Synchronization
 /// A signal has a channel and no content. It asks its listeners to read the store again. For a store without the
 /// refinement, Core delivers signals between the coordinators of the process.
 public protocol StoreSignaling: PersistentStore {
-  /// Signals a channel. A save with ``StoreSaveRequest/signals`` signals their channels with its commit.
+  /// Signals a channel. A save signals the channels of ``StoreSaveRequest/signals`` with its commit, without this call.
   ///
-  /// - Parameter channel: A text of 1 to 200 bytes.
+  /// - Parameter channel: A text of 1 to 200 bytes in UTF-8 without U+0000, as Core has checked.
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``; errors of the store.
   func signal(_ channel: String) throws
 
@@ -17,7 +17,7 @@ public protocol StoreSignaling: PersistentStore {
   /// cancellation. After a lost connection, the store calls the closure when it listens again.
   ///
   /// - Parameters:
-  ///   - channel: A text of 1 to 200 bytes.
+  ///   - channel: The channel. Core does not check the text here; no signal has an invalid channel.
   ///   - receive: Called on any thread. Must be quick, and must not use the store.
   /// - Throws: ``ErrorCode/storeDetached``. A server out of reach is no error: the store tries again.
   func listen(to channel: String, _ receive: @escaping @Sendable () -> Void) throws -> SignalListening

@@ -70,7 +70,8 @@ struct PatternAutomaton: Sendable {
     var next: UnsafeMutablePointer<Int>
     /// The last step in which a thread came to each instruction.
     let visits: UnsafeMutablePointer<Int>
-    /// The instructions that a thread still has to follow.
+    /// The instructions that a thread still has to follow. Each instruction is followed once in a step and adds two
+    /// instructions at most, so that twice the program's length is room enough.
     let stack: UnsafeMutablePointer<Int>
     var step = 1
     /// Whether a thread has come to the end of the program in the present step.
@@ -87,6 +88,7 @@ struct PatternAutomaton: Sendable {
     }
   }
 
+  /// As ``run(_:)``, with the memory for the match.
   private func run(_ text: UnsafeBufferPointer<UInt8>, _ initial: Memory) -> Bool {
     var memory = initial
     var count = 0

@@ -11,8 +11,8 @@ public import Logging
 /// try await container.performBackgroundTask { context in … try context.save() }
 /// ```
 ///
-/// Making a container opens no store. The release of the last reference closes its stores; fetches and saves of contexts
-/// that outlive the container throw. May be used from any thread.
+/// Making a container opens no store. The release of the last reference closes its stores; fetches and saves of
+/// contexts that outlive the container throw. May be used from any thread.
 open class GenericPersistentContainer<Strategy: ContextStrategyType>: PersistentContainer, @unchecked Sendable {
   // Sendable: every property is immutable and Sendable, except the strategy, which is used under its lock; the compiler
   // cannot check an open class.
@@ -23,7 +23,7 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   public final let errorHandler: AsyncErrorHandlerBlock
   public final let viewContext: ManagedObjectContext
   private let strategy: Strategy
-  /// Held during calls of the strategy.
+  /// Held during calls of the strategy, which need not be `Sendable`.
   private let strategyLock = Lock()
   let logger: Logger
 
@@ -47,8 +47,8 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
   ///     the file.
   ///   - model: The model of all stores.
   ///   - storeLocation: The directory of stores attached without a directory; by default ``defaultStoreLocation()``.
-  ///   - asyncErrorBlock: Called on a serial queue of its own with errors of work without a waiting caller, after they were
-  ///     logged.
+  ///   - asyncErrorBlock: Called on a serial queue of its own with errors of work without a waiting caller, after they
+  ///     were logged.
   ///   - registry: Resolves store types without a factory, by name; by default the current registry.
   ///   - logger: By default a logger with the label `coherence.container`.
   public required init(
@@ -77,8 +77,8 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
     }
   }
 
-  /// The default directory of stores: `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application support
-  /// directory on Apple's platforms.
+  /// The default directory of stores: `$XDG_DATA_HOME/Coherence`, or `~/.local/share/Coherence`; the application
+  /// support directory on Apple's platforms.
   open class func defaultStoreLocation() -> URL { DefaultStoreLocation.url() }
 
   public final var managedObjectModel: ManagedObjectModel { persistentStoreCoordinator.managedObjectModel }
@@ -92,9 +92,10 @@ open class GenericPersistentContainer<Strategy: ContextStrategyType>: Persistent
     strategyLock.withLock { strategy.newBackgroundContext() }
   }
 
+  /// Returns a handler that logs an error, and then has the block of the container's user called.
   private static func handler(logger: Logger, block: AsyncErrorHandlerBlock?) -> AsyncErrorHandlerBlock {
-    // Serial, so that the block receives errors in the order of their occurrence. Not a global queue, whose few threads are
-    // shared by all tasks: a blocked block delays only later errors.
+    // Serial, so that the block receives errors in the order of their occurrence. Not a global queue, whose few threads
+    // are shared by all tasks: a blocked block delays only later errors.
     let queue = DispatchQueue(label: "coherence.errors")
     return { error in
       logger.error("An error had no caller to throw to.", metadata: ["error": "\(error.logText)"])

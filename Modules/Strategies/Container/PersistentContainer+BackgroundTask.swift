@@ -30,8 +30,8 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - body: Called once, in the context. Unsaved changes are lost at its end, with a warning in the log unless the
   ///     block throws.
-  ///   - completion: Called in the context after the block, with `nil` or the error of the block. Without a completion, the
-  ///     container's error handler receives the error.
+  ///   - completion: Called in the context after the block, with `nil` or the error of the block. Without a completion,
+  ///     the container's error handler receives the error.
   public func performBackgroundTask(
     _ body: @escaping @Sendable (BackgroundContext) throws -> Void,
     completion: (@Sendable ((any Error)?) -> Void)?
@@ -47,8 +47,8 @@ extension PersistentContainer {
 }
 
 extension BackgroundContext {
-  /// Logs the unsaved changes of a task that has ended without an error. The task's context is released, so that nothing
-  /// else would tell of the loss.
+  /// Logs a warning if a task has ended without an error and without a save of its last changes. The context of the
+  /// task is released, and its changes are lost without an error.
   fileprivate final func noteUnsavedChanges(in logger: Logger) {
     guard hasUnsavedRecords else { return }
     logger.warning(

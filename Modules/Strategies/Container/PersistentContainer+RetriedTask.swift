@@ -29,8 +29,8 @@ extension PersistentContainer {
   /// **No attempt follows** any other error, for example an error other than a ``CoherenceError``. No attempt follows
   /// ``ErrorCode/partialSave``, a refused validation or delete, or a cancellation, even with
   /// ``CoherenceError/isRetryable`` set. No attempt follows after a possible write either: the error's
-  /// ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or the failed attempt's context has committed a save,
-  /// a batch request or a claim of the block. Nothing is therefore written twice.
+  /// ``CoherenceError/outcome`` is not ``SaveOutcome/notApplied``, or the failed attempt's context has committed a
+  /// save, a batch request or a claim of the block. Nothing is therefore written twice.
   ///
   /// Attempts under a lock of the records lose no race; see ``ManagedObjectContext/withLock(on:timeout:_:)``. A change
   /// such as `balance - 10` of many records needs neither: a ``BatchUpdateRequest`` calculates it in the store.
@@ -72,6 +72,7 @@ extension PersistentContainer {
 /// An attempt of a background task, and the decision about the next one.
 private struct RetriedAttempt {
   private let policy: RetryPolicy
+  /// The number of the attempt; the first is 1.
   private(set) var number = 1
   /// The number of attempts that violated a constraint.
   private var violations = 0
@@ -81,7 +82,11 @@ private struct RetriedAttempt {
   /// Returns whether another attempt may follow a failed attempt without any writes. Counts violated constraints; call
   /// it once for each failed attempt.
   mutating func canRepeat(after error: any Error) -> Bool {
-    guard number < policy.attempts, var error = error as? CoherenceError, mayPass(error) else { return false }
+    guard number < policy.attempts, var error = error as? CoherenceError, mayPassInNewContext(error) else {
+      return false
+    }
+    // A policy such as the default one refuses every other error. A lost race is not retryable in the failed context,
+    // but the next attempt has a new context.
     error.isRetryable = true
     return policy.isRetryable(error)
   }
@@ -91,10 +96,11 @@ private struct RetriedAttempt {
     policy.delay(afterAttempt: number, throwing: error, at: Date())
   }
 
+  /// Begins the next attempt.
   mutating func next() { number += 1 }
 
-  /// Whether another attempt, in a new context, may succeed. Counts a violated constraint.
-  private mutating func mayPass(_ error: CoherenceError) -> Bool {
+  /// Returns whether another attempt, in a new context, may succeed. Counts a violated constraint.
+  private mutating func mayPassInNewContext(_ error: CoherenceError) -> Bool {
     guard error.outcome == .notApplied else { return false }
     switch error.code {
     case .partialSave, .cancelled, .validationFailed, .deleteDenied: return false
@@ -104,7 +110,7 @@ private struct RetriedAttempt {
       return violations < 2
     case .objectUnavailable:
       guard let cause = error.underlying as? CoherenceError else { return false }
-      return mayPass(cause)
+      return mayPassInNewContext(cause)
     default: return error.isRetryable
     }
   }

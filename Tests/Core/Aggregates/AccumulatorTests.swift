@@ -54,6 +54,11 @@ struct AccumulatorTests {
     #expect(result(.sum, .decimal, [.decimal(0.5)], parts: [.double(1e40), .int(1)]) == .double(1e40 + 1.5))
   }
 
+  @Test func `a rounded sum and the decimal that cancels it out add up to zero`() throws {
+    let large = try #require(Decimal(string: "1e60"))
+    #expect(result(.sum, .decimal, [.decimal(-large)], parts: [.double(1e60)]) == .double(0))
+  }
+
   @Test func `an average divides the sum, and is missing without values`() {
     #expect(AttributeValue.average(sum: .int(7), count: .int(2)) == .double(3.5))
     #expect(AttributeValue.average(sum: .double(7), count: .int(1)) == .double(7))
@@ -66,6 +71,8 @@ struct AccumulatorTests {
   @Test func `the nearest double of a value exists for numbers`() {
     #expect(AttributeValue.int(3).nearestDouble == 3 && AttributeValue.double(0.5).nearestDouble == 0.5)
     #expect(AttributeValue.decimal(0.5).nearestDouble == 0.5)
+    // The double that `NSDecimalNumber` makes of this number is not the nearest.
+    #expect(Decimal(string: "1e60").map(AttributeValue.decimal)?.nearestDouble == 1e60)
     #expect(AttributeValue.null.nearestDouble == nil && AttributeValue.string("1").nearestDouble == nil)
   }
 

@@ -30,7 +30,7 @@ struct LoadStage: Sendable {
 
   /// Without flushes to disk, which these tests do not check.
   private static func configuration(of backend: Backend) -> StoreConfiguration {
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    var configuration = backend.newConfiguration()
     switch backend {
     case .inMemory: break
     case .sqlite: configuration.options[SQLiteOption.synchronous] = "off"

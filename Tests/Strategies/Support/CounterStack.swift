@@ -33,7 +33,7 @@ struct CounterStack {
     }
     container = GenericPersistentContainer(
       name: "Counters", managedObjectModel: model, storeLocation: directory.url)
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    var configuration = backend.newConfiguration()
     if let type { configuration.type = type }
     try container.attachPersistentStore(for: configuration)
   }

@@ -14,8 +14,19 @@ struct Stack {
 
   init(_ strategy: StrategyKind, on backend: Backend, errorBlock: AsyncErrorHandlerBlock? = nil) throws {
     container = strategy.makeContainer(in: directory, errorBlock: errorBlock)
-    configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration = backend.newConfiguration()
     store = try container.attachPersistentStore(for: configuration)
+  }
+
+  /// Makes a stack with a saved user, whose name the view has changed to "mine".
+  static func editing(
+    _ strategy: StrategyKind, on backend: Backend
+  ) throws -> (stack: Stack, id: ManagedObjectID, user: ContainerUser) {
+    let stack = try Stack(strategy, on: backend)
+    let id = try stack.saveUser(named: "ada")
+    let user = try stack.view.user(id)
+    user.userName = "mine"
+    return (stack, id, user)
   }
 
   /// A second stack on the same store, as another program would have it.
@@ -40,6 +51,11 @@ struct Stack {
     try Self.change(id, in: container, change)
   }
 
+  /// Deletes a user in a background context and saves.
+  func delete(_ id: ManagedObjectID) throws {
+    try container.newBackgroundContext().saving { $0.delete(try $0.user(id)) }
+  }
+
   /// Changes a user as another program, and saves.
   func changeAsStranger(_ id: ManagedObjectID, _ change: (ContainerUser) -> Void) throws {
     let stranger = try makeStranger()
@@ -52,11 +68,7 @@ struct Stack {
   static func change(
     _ id: ManagedObjectID, in container: any PersistentContainer, _ change: (ContainerUser) -> Void
   ) throws {
-    let background = container.newBackgroundContext()
-    try background.performAndWait {
-      change(try background.user(id))
-      try background.save()
-    }
+    try container.newBackgroundContext().saving { change(try $0.user(id)) }
   }
 
   /// A user's record in the store, read without a context; `nil` when the store has no such record.

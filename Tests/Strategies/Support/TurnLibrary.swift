@@ -52,7 +52,7 @@ import TestSupport
 
   init(_ strategy: StrategyKind, on backend: Backend, poolSize: Int? = nil) throws {
     container = strategy.makeContainer(model: Self.model, in: directory)
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    var configuration = backend.newConfiguration()
     if backend == .postgreSQL, let poolSize { configuration.options[PostgreSQLOption.poolSize] = .int(poolSize) }
     store = try container.attachPersistentStore(for: configuration)
     try Self.write(in: container, Self.fill)
@@ -81,11 +81,7 @@ import TestSupport
   nonisolated static func write(
     in container: any PersistentContainer, _ change: (ManagedObjectContext) throws -> Void
   ) throws {
-    let context = container.newBackgroundContext()
-    try context.performAndWait {
-      try change(context)
-      try context.save()
-    }
+    try container.newBackgroundContext().saving(change)
   }
 
   /// Changes and saves records on another thread, while the main actor does nothing else.

@@ -9,8 +9,8 @@ import Synchronization
 /// A context without objects and unsaved records ignores changes of known records. Its inbox drops them, so that the
 /// saves of a program do not wake all unused contexts.
 final class Inbox: Sendable {
-  /// The greatest number of changes that an inbox lists, and the greatest number of identifiers of each kind that it
-  /// keeps after the list collapsed, unless one save has more.
+  /// The greatest number of changes that an inbox lists, the greatest number of links that it keeps with them, and the
+  /// greatest number of identifiers of each kind that it keeps after the list collapsed, unless one save has more.
   static let bound = 10_000
 
   /// The posted changes, as the context processes them.
@@ -64,6 +64,8 @@ final class Inbox: Sendable {
     var changes: [ChangeSet] = []
     /// The number of changes in `changes`, at least one for each save.
     var count = 0
+    /// The number of links in `changes`.
+    var linkCount = 0
     /// The content after `changes` collapsed; `nil` before.
     var overflow: Overflow?
 
@@ -72,12 +74,26 @@ final class Inbox: Sendable {
     mutating func add(_ posted: ChangeSet) {
       let postedCount = max(posted.count, 1)
       if overflow == nil, count + postedCount <= bound {
-        changes.append(posted)
+        changes.append(withinBound(posted))
         count += postedCount
       } else {
         collapse()
         overflow?.add(posted)
       }
+    }
+
+    /// The changes, without their links above the bound: unsaved changes of the same links then stay until the context
+    /// saves.
+    private mutating func withinBound(_ posted: ChangeSet) -> ChangeSet {
+      guard let links = posted.links else { return posted }
+      let postedCount = links.count
+      if linkCount + postedCount <= bound {
+        linkCount += postedCount
+        return posted
+      }
+      var posted = posted
+      posted.links = nil
+      return posted
     }
 
     mutating func add(_ everything: Overflow) {
@@ -91,7 +107,7 @@ final class Inbox: Sendable {
       for listed in changes { collected.add(listed) }
       overflow = collected
       changes = []
-      count = 0
+      (count, linkCount) = (0, 0)
     }
 
     var content: Content {

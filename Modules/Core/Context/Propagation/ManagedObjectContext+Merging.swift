@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// its inbox in its own queue, at the latest at its next unit of work. The context's own changes stay, on top of the
   /// newer state. A property changed on both sides is a conflict when this context saves, and its ``mergePolicy``
   /// decides; changes of different properties are merged. ``refresh(_:mergeChanges:)`` and ``rollback()`` resolve such
-  /// a conflict before the save.
+  /// a conflict before the save. A change that the other context has saved too is no change any more.
   ///
   /// The children of this context merge the changes too. May be called on any thread.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
@@ -142,6 +142,7 @@ extension ManagedObjectContext {
     let relinked = changes.relinked.values.reduce(into: Set<RelationshipDescription>()) { $0.formUnion($1) }
     if !relinked.isEmpty { storage.withPending { storage.noteLinks(of: relinked) } }
     outdated.formUnion(relinked)
+    outdated.formUnion(forgetConfirmedLinks(in: changes))
     for owner in changes.relinked.keys {
       if let object = storage.registry.object(for: owner) { noteRefreshed(object) }
     }
@@ -339,7 +340,9 @@ extension ManagedObjectContext {
       return replaceReferences(permanentIDs)
     }
     let partners = renamed.flatMap(\.partners).compactMap { storage.record(for: permanentIDs[$0] ?? $0) }
-    return replaceReferences(permanentIDs, in: renamed + partners)
+    // Delete rules change the other side only. An undo or a child's edit may revert the delete.
+    let deleted = storage.hasDeletes ? storage.records.filter { $0.kind == .deleted && !$0.isBareDelete } : []
+    return replaceReferences(permanentIDs, in: renamed + partners + deleted)
   }
 
   private final func replaceReferences(

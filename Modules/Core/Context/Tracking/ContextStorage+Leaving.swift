@@ -1,4 +1,17 @@
+// Records and objects that leave a context.
+
 extension ContextStorage {
+  /// Stops tracking all records, and drops their pending notifications and deletes.
+  func untrackAll() {
+    let dropped = records
+    deletedWhileEdited = []
+    withPending { dropAll() }
+    for record in dropped { release(record) }
+    unpostedChanges = []
+    pendingDeletes = PendingDeletes()
+    pendingRecordDeletes = []
+  }
+
   /// Whether the context has no objects, no records, and nothing else that follows the records of other contexts.
   var isEmpty: Bool {
     recordCount == 0 && registry.isEmpty && missing.isEmpty && deletedWhileEdited.isEmpty && undo == nil

@@ -18,7 +18,8 @@ final class ContextStorage: @unchecked Sendable {
   private let pendingLock = Lock()
   /// The unsaved records in the order in which they were tracked. Untracked records stay until the next compaction.
   @exclusivity(unchecked) private var sequence: [PendingRecord] = []
-  /// The unsaved records by identifier, up to `indexedCount`: the addresses of records that `sequence` retains.
+  /// The unsaved records by identifier, for the first `indexedCount` of `sequence`, which retains them: their
+  /// addresses.
   @exclusivity(unchecked) private var table = IDTable()
   /// The number of indexed records of `sequence`. Most records are saved before any lookup of them. While all records
   /// are in the table, only the owner changes the table, so that the owner may read it without the lock.
@@ -27,7 +28,8 @@ final class ContextStorage: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var recordCount = 0
   /// Whether unsaved records may include deletes.
   @exclusivity(unchecked) private(set) var hasDeletes = false
-  /// The deleted records, and records with unsaved references, that other writers may have added to lists since.
+  /// The records that lists of stores may have as members although they are no members for the context: deleted
+  /// records, and records with unsaved references, to which other writers have given other owners since.
   @exclusivity(unchecked) var movedRecords: Set<ManagedObjectID> = []
   /// Whether unsaved records may include changes of ordered relationships.
   @exclusivity(unchecked) private(set) var changesLists = false
@@ -60,15 +62,16 @@ final class ContextStorage: @unchecked Sendable {
   /// The present identifiers of records by former ones. Changed under the lock, because children read them on their own
   /// threads.
   var formerIDs = FormerIdentifiers()
-  /// Whether the running work plans again after a save that loses a race, see
-  /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``.
+  /// Whether the running work is planned again when its save loses a race, see
+  /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``. Its saves resolve no collision of
+  /// unique values.
   var isPlanningAgain = false
   /// The temporary identifiers of a parent's records that the user knows, and of which the context retains no object.
   /// An identifier leaves the set when the record gets its permanent identifier.
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
   /// The deleted objects whose delete rules are not applied yet.
   var pendingDeletes = PendingDeletes()
-  /// The number of all deletes of objects until now.
+  /// The number of deletes of objects so far, by which a loaded list of members knows the deletes since its last check.
   var deleteCount = 0
   /// The records deleted without an object whose delete rules are not applied yet.
   var pendingRecordDeletes: [PendingRecord] = []
@@ -106,7 +109,7 @@ final class ContextStorage: @unchecked Sendable {
   var reports = AccessorReports()
   /// The sequence number of the saves, by which a stream on another thread notices a save while it begins.
   let saveNumber = SaveNumber()
-  /// The number of times that the context dropped all objects.
+  /// The number of resets, by which live results notice that the context has dropped all objects.
   var resetCount = 0
   /// The records that other writers have deleted while this context had unsaved changes of them.
   var deletedWhileEdited: Set<ManagedObjectID> = []
@@ -118,9 +121,11 @@ final class ContextStorage: @unchecked Sendable {
   /// Sets the handle of the context. Called once, before the storage is shared.
   func connect(to handle: ContextHandle) { self.handle = handle }
 
+  // Without a closure, for code that runs for every attribute.
   @inline(__always) func lockPending() { pendingLock.lock() }
   @inline(__always) func unlockPending() { pendingLock.unlock() }
 
+  /// Runs a block under the lock of the unsaved records. Blocks must not be nested.
   @inline(__always) func withPending<T>(_ body: () throws -> T) rethrows -> T {
     lockPending()
     defer { unlockPending() }
@@ -179,14 +184,15 @@ final class ContextStorage: @unchecked Sendable {
     if index?.isOvergrown(recordCount) == true { dropIndex() }
   }
 
-  /// The unsaved records of a hierarchy that have one of the wanted values in a slot. Of several slots, the slot with
-  /// the fewest records decides. Called under the lock.
+  /// The unsaved records of a hierarchy with a wanted value in a slot. Of several slots, the slot with the fewest
+  /// records decides, so that the caller checks the others. Called under the lock.
   func unsavedRecords(of root: EntityDescription, with wanted: [WantedValues]) -> [PendingRecord] {
     index = index ?? UnsavedIndex()
     let found = index!.records(of: root, with: wanted, among: recordCount, from: { records })
     return found.filter { $0.isTracked && !$0.isUnchanged }
   }
 
+  /// Drops the index by value, which the next look-up makes again. Called under the lock.
   private func dropIndex() {
     guard index != nil else { return }
     index = nil
@@ -213,7 +219,7 @@ final class ContextStorage: @unchecked Sendable {
     pendingRecordDeletes.append(record)
   }
 
-  /// Reverts a delete: the record gets its former kind.
+  /// Turns a delete back into an unsaved change of the kind, `inserted` or `updated`.
   func unmarkDeleted(_ record: PendingRecord, as kind: PendingRecord.Kind) { withPending { record.kind = kind } }
 
   /// Adds a number to the count of the record's hierarchy. Called under the lock.
@@ -233,7 +239,7 @@ final class ContextStorage: @unchecked Sendable {
   /// Whether a hierarchy has unsaved records. Called under the lock.
   func hasUnsavedRecords(of root: EntityDescription) -> Bool { counts.contains { $0.root === root && $0.count > 0 } }
 
-  /// Adds the missing records to the table. Called under the lock.
+  /// Adds the records of `sequence` that the table does not have yet. Called under the lock.
   private func indexAll() {
     let start = indexedCount.load(ordering: .relaxed)
     guard start < sequence.count else { return }
@@ -253,21 +259,23 @@ final class ContextStorage: @unchecked Sendable {
     }
   }
 
+  /// The record of an identifier in the table, if all records are in the table.
   @inline(__always) private func entry(for id: ManagedObjectID) -> PendingRecord? {
     guard let address = UnsafeRawPointer(bitPattern: table[id]) else { return nil }
     return Unmanaged<PendingRecord>.fromOpaque(address).takeUnretainedValue()
   }
 
+  /// The address of a record, as the table has it.
   @inline(__always) private static func word(_ record: PendingRecord) -> UInt {
     UInt(bitPattern: Unmanaged.passUnretained(record).toOpaque())
   }
 
-  /// The unsaved records in the order in which they were tracked.
+  /// The unsaved records in the order in which they were tracked. For the context's owner, or under the lock.
   var records: [PendingRecord] {
     sequence.count == recordCount ? sequence : sequence.filter(\.isTracked)
   }
 
-  /// Whether any record has changes to save.
+  /// Whether any record has changes to save. For the context's owner, or under the lock.
   var hasChanges: Bool { sequence.contains { $0.isTracked && !$0.isUnchanged } }
 
   /// Lists a changed record for the next notification of observers.
@@ -324,7 +332,7 @@ final class ContextStorage: @unchecked Sendable {
     delivering.removeLast()
   }
 
-  /// Stops tracking a record.
+  /// Stops tracking a record, and releases its object.
   func untrack(_ record: PendingRecord) {
     withPending {
       drop(record)
@@ -368,21 +376,11 @@ final class ContextStorage: @unchecked Sendable {
     indexedCount.store(sequence.count, ordering: .relaxed)
   }
 
-  private func release(_ record: PendingRecord) {
+  /// Separates an untracked record and its object, which the record has retained.
+  func release(_ record: PendingRecord) {
     record.isTracked = false
     record.object?.pending = nil
     record.object = nil
-  }
-
-  /// Stops tracking all records, and drops their pending notifications and deletes.
-  func untrackAll() {
-    let dropped = records
-    deletedWhileEdited = []
-    withPending { dropAll() }
-    for record in dropped { release(record) }
-    unpostedChanges = []
-    pendingDeletes = PendingDeletes()
-    pendingRecordDeletes = []
   }
 
   /// Gives a record another identifier, and moves its entry in the table.

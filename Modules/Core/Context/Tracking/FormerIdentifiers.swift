@@ -8,6 +8,9 @@ struct FormerIdentifiers: Sendable {
   /// The stored records that inserted records became in saves, by the permanent identifiers that the inserted records
   /// had obtained before; see ``MergePolicy``.
   private var joinedIDs: [ManagedObjectID: ManagedObjectID] = [:]
+  /// The identifiers by which undos have inserted deleted records again, by the identifiers of the deleted records. A
+  /// deleted record's identifier does not lead to the new record: only an undo asks for it.
+  private var reinsertedIDs: [ManagedObjectID: ManagedObjectID] = [:]
   /// The temporary identifiers in ``permanentIDs`` that the context has not shown to the user, in the order of their
   /// notes.
   private var unexposedIDs: [ManagedObjectID] = []
@@ -27,6 +30,30 @@ struct FormerIdentifiers: Sendable {
   func current(_ id: ManagedObjectID) -> ManagedObjectID {
     let id = id.isTemporaryID ? permanentIDs[id] ?? id : id
     return joinedIDs.isEmpty ? id : joinedIDs[id] ?? id
+  }
+
+  /// Records that an undo has inserted a deleted record again, or that the record exists again by its own identifier.
+  mutating func note(_ id: ManagedObjectID, reinserting deleted: ManagedObjectID) {
+    reinsertedIDs[deleted] = id
+    // The record with the identifier exists.
+    reinsertedIDs[id] = nil
+  }
+
+  /// Returns the present identifier of a record, also of a deleted record that an undo has inserted again.
+  func currentOrReinserted(_ id: ManagedObjectID) -> ManagedObjectID {
+    var id = current(id)
+    // The new record becomes the deleted record in a save if another writer has restored the deleted record, and both
+    // have the same unique values. The identifiers then lead to each other.
+    for _ in 0..<reinsertedIDs.count {
+      guard let present = reinsertedIDs[id].map(current), present != id else { break }
+      id = present
+    }
+    return id
+  }
+
+  /// Forgets records that were inserted again, except for some deleted records.
+  mutating func dropReinserted(except isNeeded: (ManagedObjectID) -> Bool) {
+    reinsertedIDs = reinsertedIDs.filter { isNeeded($0.key) }
   }
 
   /// All present identifiers by the former ones.

@@ -17,6 +17,8 @@ struct MemberChanges {
   /// For an ordered relationship of a saved record, the list on which the changes are based. A list is a value of its
   /// owner's row, so that a later version of the row is a conflict.
   private(set) var origin: ListOrigin?
+  /// The time of the latest addition or removal, see ``SaveClock``.
+  private(set) var time = 0
 
   /// The added members, in the order of their addition.
   var added: [ManagedObjectID] { additions.all }
@@ -71,6 +73,7 @@ struct MemberChanges {
   ///     returning to its former position.
   ///   - isStored: Whether a removed member still is a member below the changes.
   mutating func add(_ id: ManagedObjectID, comesLast: Bool, isStored: Bool = true) {
+    time = SaveClock.now
     arrangement?.append(id)
     if !comesLast, removed.remove(id) != nil, isStored { return }
     additions.append(id)
@@ -80,6 +83,7 @@ struct MemberChanges {
   ///
   /// - Parameter isStored: Whether an added member is a member below the changes too.
   mutating func remove(_ id: ManagedObjectID, isStored: Bool = false) {
+    time = SaveClock.now
     _ = arrangement?.remove(id)
     if additions.remove(id), !isStored { return }
     // An unsaved record that is neither an addition nor in the list below the changes is no member.
@@ -131,6 +135,7 @@ struct MemberChanges {
     result.additions = OrderedIDs(added.map(map))
     result.removed = Set(removed.map(map))
     result.order = order?.map(map)
+    result.time = time
     result.origin = origin.map { ListOrigin(version: $0.version, ids: $0.ids?.map(map)) }
     return result
   }
@@ -147,14 +152,23 @@ struct MemberChanges {
     for id in order ?? [] where deletedIDs.contains(id) { _ = arrangement?.remove(id) }
   }
 
+  /// Drops the removals of members whose records are deleted: the list below the changes does not have them any more.
+  mutating func forgetRemovals(of deletedIDs: Set<ManagedObjectID>) {
+    guard removed.contains(where: deletedIDs.contains) else { return }
+    removed = removed.filter { !deletedIDs.contains($0) }
+  }
+
   /// Adds the changes of a child context.
   ///
   /// - Parameter isStored: Whether a member whose change the child reverts is a member below the changes; without a value
   ///   if no other save has changed the list.
   mutating func merge(_ child: MemberChanges, isOrdered: Bool, isStored: [ManagedObjectID: Bool] = [:]) {
     if let origin = child.origin { begin(at: origin) }
+    // The edits are as old as in the child.
+    let latest = max(time, child.time)
     for id in child.removed { remove(id, isStored: isStored[id] ?? false) }
     for id in child.added { add(id, comesLast: isOrdered, isStored: isStored[id] ?? true) }
+    time = latest
     guard let order = child.order else { return }
     // Members that this context has added and the child does not know come last.
     let orderedIDs = Set(order)

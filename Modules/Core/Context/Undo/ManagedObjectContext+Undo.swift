@@ -40,6 +40,7 @@ extension ManagedObjectContext {
     // The delete rules are applied before the save, which would apply them without recording their changes.
     if storage.recordsUndo { try? applyPendingDeleteRules() }
     history.endTurn()
+    history.noteSave()
     return try history.pausing(body)
   }
 
@@ -57,30 +58,35 @@ extension ManagedObjectContext {
     do {
       switch step {
       case .value(let recorded, let slot, let before, let isFirst):
-        guard let object = try presentObject(recorded) else { return }
+        guard let object = try presentObject(recorded, by: history) else { return }
         let saved = isFirst ? object.savedValue(replacing: before, at: slot) : nil
         try restore(saved ?? present(before, by: history), at: slot, of: object)
       case .added(let recorded, let relationship, let id):
         let id = history.present(id, in: self)
-        guard let object = try presentObject(recorded), try lists(id, in: relationship, of: object) else { return }
+        guard let object = try presentObject(recorded, by: history), try lists(id, in: relationship, of: object) else {
+          return
+        }
         try object.changeMembers(of: relationship, .remove(id))
       case .removed(let recorded, let relationship, let id):
-        guard let object = try presentObject(recorded), !storage.deletedWhileEdited.contains(object.recordID) else {
+        guard let object = try presentObject(recorded, by: history),
+          !storage.deletedWhileEdited.contains(object.recordID)
+        else {
           return
         }
         let id = history.present(id, in: self)
         guard isRestorable(id), try !lists(id, in: relationship, of: object) else { return }
         try object.changeMembers(of: relationship, .add(id))
       case .list(let list):
-        guard let object = try presentObject(list.object) else { return }
+        guard let object = try presentObject(list.object, by: history) else { return }
         let members = try object.changedMemberIDs(of: list.relationship)
         let gone = Set(list.removed.lazy.map { history.present($0, in: self) }.filter { !self.isRestorable($0) })
         let former = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
         let below = try object.memberList(of: list.relationship).ids
         let reverted = list.isFormerOrder(below, of: former) { history.present($0, in: self) } ? below : former
         if reverted != members { try object.changeMembers(of: list.relationship, .replace(members, by: reverted)) }
-      case .inserted(let object):
-        guard isPresent(object) else { return }
+      case .inserted(let recorded):
+        let restored = isPresent(recorded) ? recorded : history.restoredObject(of: recorded, in: self)
+        guard let object = restored else { return }
         try object.loadRow()
         delete(object, isPrepared: false)
       case .deleted: break
@@ -111,7 +117,7 @@ extension ManagedObjectContext {
 
   /// Whether the list of an unordered relationship has a member. Another writer may have added or removed the member since
   /// the group, and a change without an effect would be one to redo.
-  private final func lists(
+  final func lists(
     _ id: ManagedObjectID, in relationship: RelationshipDescription, of object: ManagedObject
   ) throws -> Bool {
     if let isMember = object.pending?.members[relationship]?.contains(id) { return isMember }
@@ -174,10 +180,11 @@ extension ManagedObjectContext {
     try partner.removeRelated(object, of: inverse)
   }
 
-  /// The object with a recorded object's record: the recorded object itself, or the context's object of the record that
-  /// its record became in a save; `nil` if it is deleted.
-  private final func presentObject(_ recorded: ManagedObject) throws -> ManagedObject? {
+  /// The object with a recorded object's record: the recorded object itself, the object of a record that exists again
+  /// after its delete, or the context's object of the record that its record became in a save; `nil` if it is deleted.
+  final func presentObject(_ recorded: ManagedObject, by history: UndoHistory) throws -> ManagedObject? {
     if isPresent(recorded) { return recorded }
+    if let restored = history.restoredObject(of: recorded, in: self) { return restored }
     let isReplaced = recorded.flags.contains(.detached) && !recorded.flags.contains(.deleted)
     guard isReplaced, !recorded.recordID.isTemporaryID else { return nil }
     let object = try fault(for: recorded.recordID, of: recorded.entity)
@@ -187,6 +194,14 @@ extension ManagedObjectContext {
   /// Whether a recorded object still belongs to the context and is not deleted.
   final func isPresent(_ object: ManagedObject) -> Bool {
     object.storage === storage && !object.flags.contains(.detached) && object.pending?.kind != .deleted
+  }
+
+  /// Whether a slot of a present object has a recorded value.
+  final func hasValue(
+    _ recorded: AttributeValue, at slot: Int, of object: ManagedObject, by history: UndoHistory
+  ) -> Bool {
+    guard isPresent(object) else { return false }
+    return (object.pending?[slot] ?? object.row?[slot]) == present(recorded, by: history)
   }
 
   /// Returns a recorded value with the present identifier in a reference.

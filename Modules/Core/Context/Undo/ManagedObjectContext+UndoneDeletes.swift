@@ -4,15 +4,19 @@ extension ManagedObjectContext {
   /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again. A record
   /// that another writer has deleted too stays deleted, and a record that exists again is not inserted a second time.
   ///
+  /// - Returns: The identifiers of the records that exist again.
   /// - Throws: Errors of loading records and members. No delete is reverted then.
-  final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws {
+  final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws -> Set<ManagedObjectID> {
     let allDeletes = deletes.filter { !$0.record.isDeletedElsewhere }
     // The saved deletes, and deletes of objects that were never saved.
     let allDetached = allDeletes.filter { !isMarked($0) && $0.object.flags.contains(.detached) }
+    // A parent may have reverted the delete of a record that this context has inserted and deleted again without a save.
+    let mayExist = parent != nil && allDetached.contains { $0.record.base == nil }
+    let formerIDs = mayExist ? history.formerIDs : [:]
     // A read that fails later would leave members out as if other writers had deleted them.
-    let loaded = try loadRecordsAndMembers(of: allDetached, by: history)
+    let loaded = try loadRecordsAndMembers(of: allDetached, formerIDs, by: history)
     defer { withExtendedLifetime(loaded) {} }
-    let obsolete = Set(allDetached.filter(existsAgain).map(ObjectIdentifier.init))
+    let obsolete = try notingRestored(allDetached, formerIDs, by: history)
     let deletes = allDeletes.filter { !obsolete.contains(ObjectIdentifier($0)) }
     let detachedDeletes = allDetached.filter { !obsolete.contains(ObjectIdentifier($0)) }
     // The records refer to each other. So all identifiers are renewed first, then the records, then their members.
@@ -26,6 +30,8 @@ extension ManagedObjectContext {
       clearMissingTargets(of: deleted)
       addMembers(of: deleted, by: history)
     }
+    let existing = allDetached.filter { obsolete.contains(ObjectIdentifier($0)) }
+    return Set(existing.map { history.present($0.record.permanentID, in: self) })
   }
 
   /// Whether a record still marks the object of a delete for deletion. It is another record than the delete's if a refresh
@@ -35,26 +41,52 @@ extension ManagedObjectContext {
     return record === deleted.record || record.kind == .deleted
   }
 
-  /// Whether a record whose delete was saved exists again: a parent has reverted the delete that it got from this
-  /// context, or another writer's merge policy has restored the record. Called after the load of the record.
-  private final func existsAgain(_ deleted: DeletedObject) -> Bool {
-    guard deleted.record.base != nil else { return false }
-    let id = presentID(of: deleted)
-    if id.isTemporaryID { return inheritedRecord(of: id)?.isDeleted == false }
-    guard let object = storage.registry.object(for: id), object.isLoaded else { return false }
-    return isPresent(object)
+  /// Finds the deletes whose records exist again, and has the history use the existing objects for these records.
+  ///
+  /// - Parameter formerIDs: The identifiers of deleted records by the objects inserted in their place.
+  private final func notingRestored(
+    _ deletes: [DeletedObject], _ formerIDs: [ObjectIdentifier: [ManagedObjectID]], by history: UndoHistory
+  ) throws -> Set<ObjectIdentifier> {
+    var restored: Set<ObjectIdentifier> = []
+    for deleted in deletes {
+      let ids = savedIDs(of: deleted, formerIDs)
+      guard let object = try restoredObject(of: ids) else { continue }
+      restored.insert(ObjectIdentifier(deleted))
+      for id in ids + [deleted.record.permanentID] { history.note(object, reinserting: current(id)) }
+    }
+    return restored
+  }
+
+  /// The identifiers of the saved records that an object had before its delete.
+  private final func savedIDs(
+    of deleted: DeletedObject, _ formerIDs: [ObjectIdentifier: [ManagedObjectID]]
+  ) -> [ManagedObjectID] {
+    if deleted.record.base != nil { return [deleted.record.permanentID] }
+    return formerIDs[ObjectIdentifier(deleted.object)] ?? []
+  }
+
+  /// The object of a record whose delete was saved and that exists again: a parent has reverted the delete that it got
+  /// from this context, or another writer's merge policy has restored the record. Called after the load of the record.
+  ///
+  /// - Parameter ids: The identifiers that the record has had.
+  private final func restoredObject(of ids: [ManagedObjectID]) throws -> ManagedObject? {
+    for id in ids.map(presentID(of:)) {
+      if id.isTemporaryID {
+        if inheritedRecord(of: id)?.isDeleted == false { return try fault(for: id, of: id.entity) }
+      } else if let object = storage.registry.object(for: id), object.isLoaded, isPresent(object) {
+        return object
+      }
+    }
+    return nil
   }
 
   /// The present identifier of a deleted record. A context notes the permanent identifiers of its own objects only. The
-  /// parent that has brought an unsaved record back, and has saved it since, knows the permanent identifier.
-  private final func presentID(of deleted: DeletedObject) -> ManagedObjectID {
-    let id = current(deleted.record.permanentID)
-    guard id.isTemporaryID else { return id }
-    for ancestor in ancestors {
-      let present = ancestor.storage.withPending { ancestor.storage.formerIDs.current(id) }
-      if present != id { return present }
+  /// parent that has brought a record back knows the identifier that an undo has given it, and its permanent identifier
+  /// after a save.
+  private final func presentID(of id: ManagedObjectID) -> ManagedObjectID {
+    ancestors.reduce(current(id)) { id, ancestor in
+      ancestor.storage.withPending { ancestor.storage.formerIDs.currentOrReinserted(id) }
     }
-    return id
   }
 
   private final func unmark(_ deleted: DeletedObject) {
@@ -69,14 +101,17 @@ extension ManagedObjectContext {
   private final func renewIdentifier(of deleted: DeletedObject, by history: UndoHistory) {
     guard deleted.record.base != nil else { return }
     let object = deleted.object
-    history.note(object, reinserting: deleted.record.permanentID)
     object.recordID = .temporary(for: object.entity)
     object.flags.insert(.temporaryIDExposed)
+    // Noted last, because children get the new identifier.
+    history.note(object, reinserting: deleted.record.permanentID)
   }
 
   private final func reinsert(_ deleted: DeletedObject, by history: UndoHistory) {
     let object = deleted.object
     object.flags.subtract([.detached, .deleted, .missing, .unavailable])
+    // A look-up of the never saved record has found no row. The record is no record that another writer has deleted.
+    storage.missing.remove(object.recordID)
     object.row = nil
     object.collections = nil
     let record = renewedRecord(of: deleted, by: history)
@@ -112,14 +147,14 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The objects of the records that exist, for the caller to retain.
   private final func loadRecordsAndMembers(
-    of deletes: [DeletedObject], by history: UndoHistory
+    of deletes: [DeletedObject], _ formerIDs: [ObjectIdentifier: [ManagedObjectID]], by history: UndoHistory
   ) throws -> [ManagedObject] {
     // These members are inserted again too, by other identifiers.
     let deletedIDs = Set(deletes.map(\.record.permanentID))
     var ids: [ManagedObjectID] = []
-    for deleted in deletes where deleted.record.base != nil {
-      let own = presentID(of: deleted)
-      if !own.isTemporaryID { ids.append(own) }
+    for deleted in deletes {
+      ids += savedIDs(of: deleted, formerIDs).map(presentID(of:)).filter { !$0.isTemporaryID }
+      guard deleted.record.base != nil else { continue }
       for id in deleted.targets + deleted.members.values.joined() where !deletedIDs.contains(id) {
         let present = history.present(id, in: self)
         if !present.isTemporaryID { ids.append(present) }

@@ -1,8 +1,10 @@
-// The recording of references without an inverse to deleted records. No delete rule clears such references. The save of
-// the delete removes the members of to-many relationships; a to-one reference stays, unless its target was never saved.
+// The recording of references without an inverse to deleted records, for an undo of the delete. No delete rule clears
+// such references, so that the history has no change of their owners. The save of the delete removes the members of
+// to-many relationships; a to-one reference stays, unless its target was never saved.
 
 extension ManagedObjectContext {
-  /// Records the references to deleted records in relationships without an inverse.
+  /// Records the references to deleted records in relationships without an inverse. Called before the delete rules of
+  /// the records are applied, and before a child's deletes are applied.
   ///
   /// Costs a fetch for each relationship without an inverse whose destination is the records' hierarchy.
   final func recordUndo(ofReferencesTo ids: [ManagedObjectID]) throws {

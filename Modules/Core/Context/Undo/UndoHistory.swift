@@ -15,15 +15,18 @@
 /// rules and inverse relationships add, and the saves of child contexts. It does not record changes by other writers,
 /// by batch requests, and by hooks and participants during a save.
 ///
-/// An undo is an ordinary unsaved change of the context: observers are notified, and ``redo()`` reverts it. The history
-/// survives saves: the undo of a saved change is a new edit of the saved record, and the undo of a saved delete inserts
-/// the same object as a new record, with another identifier. An undo skips records that other writers have deleted, and
-/// clears references to them; it does not bring back a record that another writer has deleted too, and inserts no record
-/// that exists again. A record leaves the list of an owner, and loses the reference of a partner in a one-to-one
-/// relationship, that another writer has given it since. A rollback and a reset of the context remove all groups. A save
-/// in which an inserted record becomes a stored record, see ``MergePolicy``, removes the insert and its values from the
-/// history. A later undo leaves the stored record, and reverts the changes of other records that lead to it. The undo of
-/// an unsaved edit of an attribute that another writer has saved since shows that writer's value.
+/// An undo is an ordinary unsaved change of the context: observers are notified, and ``redo()`` reverts it. It leaves
+/// an attribute that its group has set back, and, unless the group deletes records, a relation that its group has
+/// removed and added again; relations of ordered relationships and of relationships without an inverse are restored.
+/// The history survives saves: the undo of a saved change is a new edit of the saved record, and the undo of a saved
+/// delete inserts the same object as a new record, with another identifier. An undo skips records that other writers
+/// have deleted, and clears references to them; it does not bring back a record that another writer has deleted too,
+/// and inserts no record that exists again: the record keeps its values and gets its links back. A record leaves the
+/// list of an owner, and loses the reference of a partner in a one-to-one relationship, that another writer has given
+/// it since. A rollback and a reset of the context remove all groups. A save in which an inserted record becomes a
+/// stored record, see ``MergePolicy``, removes the insert and its values from the history. A later undo leaves the
+/// stored record, and reverts the changes of other records that lead to it. The undo of an unsaved edit of an attribute
+/// that another writer has saved since shows that writer's value.
 ///
 /// The history retains the objects of its groups. Recording costs some tens of nanoseconds for each change; the first
 /// change of an ordered relationship in a group reads the list, and the group keeps a copy, some 16 bytes for each member.
@@ -57,11 +60,12 @@ public final class UndoHistory {
   /// Whether a turn has ended without its group, because the delete rules could not be applied. The next change awaits
   /// the end of its turn again.
   private var isOverdue = false
-  /// The objects that an undo inserted again, by the identifiers of their deleted records.
+  /// The objects that an undo inserted again, and the objects of records that exist again without an undo, by the
+  /// identifiers of their deleted records.
   ///
   /// Only the identifiers in steps are looked up. The others are removed when the number of entries has reached
   /// ``pruningCount``, so that it stays below twice the needed ones or the size of the groups, or below 64.
-  private var reinserted: [ManagedObjectID: ManagedObject] = [:]
+  private(set) var reinserted: [ManagedObjectID: ManagedObject] = [:]
   private var pruningCount = UndoHistory.firstPruningCount
   private static let firstPruningCount = 64
 
@@ -152,15 +156,6 @@ public final class UndoHistory {
     }
   }
 
-  private func revert(_ group: UndoGroup, in context: ManagedObjectContext) throws {
-    // Deleted objects are restored first, because other steps may refer to them.
-    try context.restore(group.deletes.reversed(), by: self)
-    let members = try context.loadMembers(restoredBy: group.steps, by: self)
-    defer { withExtendedLifetime(members) {} }
-    for step in group.stepsToRevert { try context.revert(step, by: self) }
-    try context.applyPendingDeleteRules()
-  }
-
   /// Reverts the completed steps of an undo or redo that failed.
   private func revertCompletedSteps(in context: ManagedObjectContext) {
     let partial = current
@@ -242,11 +237,18 @@ public final class UndoHistory {
     closeGroup()
   }
 
+  /// Records that a save writes the changes of a group that stays open.
+  func noteSave() { current.noteSave() }
+
   private func closeGroup() {
     isOverdue = false
     guard !current.isEmpty else { return }
-    undoGroups.append(current)
+    var group = current
     current = UndoGroup()
+    if let context {
+      group.dropRestoredValues(where: { context.hasValue($2, at: $1, of: $0, by: self) }, current: context.current)
+    }
+    undoGroups.append(group)
     trim()
   }
 
@@ -254,7 +256,10 @@ public final class UndoHistory {
     defer { pruneReinserted() }
     guard let groupLimit, undoGroups.count > groupLimit else { return }
     undoGroups.removeFirst(undoGroups.count - max(0, groupLimit))
-    if undoGroups.isEmpty, redoGroups.isEmpty { (reinserted, pruningCount) = ([:], Self.firstPruningCount) }
+    if undoGroups.isEmpty, redoGroups.isEmpty {
+      (reinserted, pruningCount) = ([:], Self.firstPruningCount)
+      dropReinserted()
+    }
   }
 
   /// Releases the reinserted objects whose former identifiers are in no step. The next call that costs more than a
@@ -271,6 +276,7 @@ public final class UndoHistory {
     }
     let released = reinserted
     reinserted = reinserted.filter { needed.contains($0.key) }
+    dropReinserted()
     pruningCount = max(Self.firstPruningCount, 2 * reinserted.count, cost)
     // The last references to objects may be released here, outside the access to the property.
     withExtendedLifetime(released) {}
@@ -305,6 +311,7 @@ public final class UndoHistory {
     let released = (undoGroups, redoGroups, current, reinserted)
     (undoGroups, redoGroups, current, reinserted) = ([], [], UndoGroup(), [:])
     pruningCount = Self.firstPruningCount
+    dropReinserted()
     // The last references to objects may be released here, outside the access to the properties.
     withExtendedLifetime(released) {}
   }
@@ -365,13 +372,20 @@ public final class UndoHistory {
 
   // MARK: Identifiers
 
-  /// Records that a deleted object is inserted again as another record.
-  func note(_ object: ManagedObject, reinserting id: ManagedObjectID) { reinserted[id] = object }
+  /// Records the object of a deleted record that is inserted again as another record, or that exists again.
+  func note(_ object: ManagedObject, reinserting id: ManagedObjectID) {
+    reinserted[id] = object
+    guard let storage = context?.storage else { return }
+    // Children look for the record too, on their own threads.
+    storage.withPending { storage.formerIDs.note(object.recordID, reinserting: id) }
+  }
 
-  /// Returns the present identifier for a recorded identifier.
-  func present(_ id: ManagedObjectID, in context: ManagedObjectContext) -> ManagedObjectID {
-    let id = context.current(id)
-    return reinserted[id]?.recordID ?? id
+  /// Has a context without children forget the reinserted records that the history has forgotten. The history of a
+  /// child may have the deletes of these records longer.
+  private func dropReinserted() {
+    guard let context, !context.isParent else { return }
+    let storage = context.storage
+    storage.withPending { storage.formerIDs.dropReinserted { reinserted[$0] != nil } }
   }
 }
 

@@ -22,7 +22,8 @@ enum Accumulator {
   /// The state before the first value.
   ///
   /// - Parameters:
-  ///   - function: Any function but ``AggregateFunction/average``, which is computed from a sum and a count.
+  ///   - function: The function. For ``AggregateFunction/average`` the state is the sum of the values, which
+  ///     `average(sum:count:)` divides by their count.
   ///   - storage: The representation of the values.
   init(_ function: AggregateFunction, of storage: StorageType) {
     switch function {
@@ -57,14 +58,16 @@ enum Accumulator {
     }
   }
 
-  /// Adds a sum of members that is out of the range of its type, and therefore a rounded double. The total is a double
-  /// from then on, even if a further sum of the other sign brings it back into the range.
+  /// Adds a double to a sum of integers or decimals: a sum of members, or of a part of the records, out of the range of
+  /// its type is a rounded double. The total is a double from then on, even if a further sum of the other sign brings
+  /// the total back into the range.
   private mutating func addRounded(_ value: AttributeValue) {
     guard case .double(let number) = value, let sum = result.nearestDouble else { return }
     self = .doubles(sum + number)
   }
 
-  /// Adds the result of a part of the records. The type of the values must be able to represent the result.
+  /// Adds the result of a part of the records, which another accumulator or a store has computed with the same function
+  /// and storage type.
   mutating func add(part value: AttributeValue) {
     switch self {
     case .count(let number):
@@ -96,7 +99,7 @@ extension AttributeValue {
     switch self {
     case .int(let number): Double(number)
     case .double(let number): number
-    case .decimal(let number): NSDecimalNumber(decimal: number).doubleValue
+    case .decimal(let number): number.nearestDouble
     default: nil
     }
   }

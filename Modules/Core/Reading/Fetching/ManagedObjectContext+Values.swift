@@ -36,21 +36,20 @@ extension ManagedObjectContext {
       "A sink reads slot \(slot), but '\(entity.name)' has \(entity.slotCount) slots; use the slots of its properties.")
   }
 
-  /// Records that the user knows a temporary identifier, so that the identifier leads to the record after its save too.
+  /// Notes that the user gets a temporary identifier as a value. The identifier then leads to the record after its save
+  /// too.
   final func exposeTemporaryID(_ id: ManagedObjectID) {
     guard let object = storage.registry.object(for: id) else {
-      // The record belongs to a parent, and this context has no object of it.
+      // The record is a parent's, and this context has no object of it.
       storage.exposedTemporaryIDs.insert(id)
       return
     }
     object.exposeTemporaryID()
   }
-
-  /// Whether the caller runs on the main actor, where main-queue contexts are used.
-  package static var isOnMain: Bool { Confinement.isOnMain }
 }
 
-/// Passes the values of records to a ``ValueSink``.
+/// Passes the values of records to a ``ValueSink``: values of saved rows unchanged, and values of unsaved records with
+/// their temporary identifiers exposed.
 struct RecordValueSink: FetchSink {
   private let values: any ValueSink
   private let context: ManagedObjectContext

@@ -15,14 +15,7 @@ extension ManagedObjectContext {
         }
         object.fill(with: row)
       }
-      if !object.flags.isDisjoint(with: [.unavailable, .missing]) { becomeAvailable(object) }
     }
-  }
-
-  /// Records that an object has its values again.
-  private final func becomeAvailable(_ object: ManagedObject) {
-    object.flags.subtract([.unavailable, .missing])
-    storage.missing.remove(object.recordID)
   }
 
   /// Returns the elements whose records may be read together: those of attached stores, and the unsaved records of

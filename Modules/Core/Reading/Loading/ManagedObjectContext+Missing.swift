@@ -56,16 +56,19 @@ extension ManagedObjectContext {
   }
 
   /// Removes missing records from the unsaved changes of member lists, except records with an unsaved reference to the
-  /// list's owner: they stay until a save reports the conflict.
+  /// list's owner: they stay until a save reports the conflict. The removal of a missing record from a list is no change
+  /// any more, unless the context has edits of the record.
   final func forgetMembers(_ gone: Set<ManagedObjectID>) {
     guard !gone.isEmpty else { return }
     storage.withPending {
       let changedRecords = gone.compactMap { storage.recordUnderLock(for: $0) }.filter { $0.kind == .updated }
+      let unedited = changedRecords.isEmpty ? gone : gone.subtracting(changedRecords.map(\.id))
       for record in storage.records where record.hasMembers {
         for relationship in Array(record.members.keys) {
           let referring = changedRecords.filter { relationship.inverse?.slot.map($0.changed.contains) == true }
           record.members[relationship]?.forget(
             referring.isEmpty ? gone : gone.subtracting(referring.map(\.id)))
+          record.members[relationship]?.forgetRemovals(of: unedited)
         }
         for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }

@@ -11,10 +11,10 @@ extension ManagedObjectContext {
   /// try await context.perform { try $0.advanceSnapshot() }
   /// ```
   /// The context first merges the saves that it has received, and then fixes the state of each attached store with one
-  /// read of the store, one store after the other. Objects in use show that state: their rows are read with one read for
-  /// each hierarchy, and the next notification of changed objects names those with another version. Unsaved changes of
-  /// the context stay, on top of the state. A call under a pinned snapshot moves it forward, as ``advanceSnapshot()``
-  /// does, and sets the new limit. ``withSnapshot(_:)`` inside reads the pinned state.
+  /// read of the store, one store after the other. Objects in use show that state: their rows are read with one read
+  /// for each hierarchy, and the next notification of changed objects names those with another version. Unsaved changes
+  /// of the context stay, on top of the state. A call under a pinned snapshot moves it forward, as
+  /// ``advanceSnapshot()`` does, and sets the new limit. ``withSnapshot(_:)`` inside reads the pinned state.
   ///
   /// ## While the snapshot is pinned
   ///
@@ -36,7 +36,8 @@ extension ManagedObjectContext {
   ///
   /// ## Cost
   ///
-  /// Each write under the snapshot costs the reads of this call, one for each hierarchy of the objects in use and store.
+  /// Each write under the snapshot costs the reads of this call, one for each hierarchy of the objects in use and
+  /// store.
   ///
   /// The snapshot keeps a reader of each store: on a PostgreSQL server a connection with an open transaction, beyond
   /// the size of the pool, so that other readers and saves do not wait; in a SQLite store a connection and its read
@@ -65,8 +66,8 @@ extension ManagedObjectContext {
   ///
   /// Merges the saves of others that waited, reads the rows of the objects in use, and updates the live results at the
   /// end of the outermost block. The next notification of changed objects names the inserted, refreshed and deleted
-  /// objects, as after a merge. The snapshot has the stores that are attached now. An expired snapshot moves forward
-  /// too. Cost: as ``pinSnapshot(unreadLimit:)``.
+  /// objects, as after a merge. The snapshot then includes the stores attached at the call. An expired snapshot moves
+  /// forward too. Cost: as ``pinSnapshot(unreadLimit:)``.
   ///
   /// To be called inside the context.
   ///
@@ -93,10 +94,13 @@ extension ManagedObjectContext {
   /// To be called inside the context.
   public final func unpinSnapshot() {
     operating {
-      storage.suspendedPin = nil
-      guard lease.endPin() != nil else { return }
+      let wasSuspended = storage.suspendedPin.take() != nil
+      let wasPinned = lease.endPin() != nil
+      guard wasPinned || wasSuspended else { return }
       storage.pinWatch = nil
       persistentStoreCoordinator?.lastingReaders.remove(self)
+      // A write that suspends the snapshot has released the readers and merged the saves of others at its beginning.
+      guard wasPinned else { return }
       storage.retainedReads.removeAll()
       turnObserver?.snapshotChanged(in: self)
       processInbox()
@@ -130,13 +134,15 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Fixes the state of the stores, and shows it in the objects in use.
+  /// Fixes the present state of the stores, and loads that state into the objects in use. After an error, no snapshot
+  /// is pinned.
   private final func beginPin(_ pin: SnapshotPin) throws {
     try refuseUnsavedParents()
     let coordinator = try coordinator()
     let stores = try coordinator.openStores()
     for store in stores { try SnapshotPin.checkCapabilities(of: store) }
-    // The saves of others come first, so that no object has a later state than the stores' readers.
+    // The saves of others come first, so that no object has a later state than the pinned readers. The earlier readers
+    // are finished first, those of an enclosing `withSnapshot` too, and then the readers of the inbox's processing.
     lease.endForSave()
     processInbox()
     lease.endForSave()
@@ -223,8 +229,8 @@ extension ManagedObjectContext {
 
   // MARK: Release
 
-  /// Expires the snapshot when it was not read for its limit. One scheduled check serves all snapshots that follow each
-  /// other, because each write of the context pins another one.
+  /// Has a snapshot expire when it was not read for its limit. A check that is scheduled already, at no later time,
+  /// serves the new snapshot too: each write of the context pins another snapshot, and must not schedule another check.
   private final func watchPin(_ pin: SnapshotPin) {
     if let watch = storage.pinWatch, watch.limit <= pin.unreadLimit { return }
     scheduleCheck(of: pin, after: pin.unreadLimit)
@@ -255,7 +261,8 @@ extension ManagedObjectContext {
     turnObserver?.snapshotChanged(in: self)
   }
 
-  /// Releases the pinned reader of a store before its detachment or erasure.
+  /// The block that the coordinator calls, on any thread, before it detaches or erases a store: releases the pinned
+  /// reader of the store. A context of a thread cannot be entered from another thread, and keeps its reader there.
   private final var pinnedStoreRelease: @Sendable (any PersistentStore) -> Void {
     guard let handle = storage.handle else { return { _ in } }
     return { store in

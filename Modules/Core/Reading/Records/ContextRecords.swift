@@ -20,10 +20,6 @@ struct ContextRecords: PreloadingSource, AggregateRetaining {
 
   init(context: ManagedObjectContext) { self.context = context }
 
-  func id(of record: RecordState) -> ManagedObjectID { record.id }
-  func entity(of record: RecordState) -> EntityDescription { record.entity }
-  func value(_ slot: Int, of record: RecordState) throws -> AttributeValue { record[slot] }
-
   func target(of relationship: RelationshipDescription, from record: RecordState) throws -> RecordState? {
     guard let slot = relationship.slot, case .reference(let id) = record[slot] else { return nil }
     return try state(of: id)

@@ -10,14 +10,14 @@ struct UnsavedStates {
   /// The greatest number of rows that unsaved records may replace.
   fileprivate(set) var replacedCount = 0
 
-  /// The identifiers of the records that have no unsaved changes themselves, but depend on unsaved changes of other
-  /// records.
+  /// The identifiers of saved records without unsaved changes of their own, whose match depends on unsaved changes of
+  /// other records.
   fileprivate(set) var dependents: Set<ManagedObjectID> = []
 
   /// The records without deleted records, in any order.
   var present: some Sequence<RecordState> { states.values.lazy.compactMap { $0 } }
 
-  /// The saved records whose rows are replaced; `nil` if the states are incomplete.
+  /// The identifiers of the saved records whose rows are replaced; `nil` if the states are incomplete.
   var replacedIDs: [ManagedObjectID]? { context == nil ? states.keys.filter { !$0.isTemporaryID } : nil }
 
   /// Whether no row is replaced.
@@ -36,8 +36,10 @@ extension ManagedObjectContext {
   /// records with these values, and the result is incomplete.
   ///
   /// - Parameters:
-  ///   - isComplete: Whether the result has all unsaved records, so that it stays the same after later changes.
-  ///   - findsByTarget: Whether the index finds records by targets too.
+  ///   - isComplete: Whether the result must have all unsaved records. A stream needs this, because an incomplete
+  ///     result asks the context about further records later, and so depends on later changes.
+  ///   - findsByTarget: Whether the index may find records by targets too. Otherwise only required values of attributes
+  ///     make the result incomplete.
   final func unsavedStates(
     for plan: FetchPlan, isComplete: Bool = false, findsByTarget: Bool = true
   ) throws -> UnsavedStates {
@@ -65,8 +67,8 @@ extension ManagedObjectContext {
     return unsaved
   }
 
-  /// Whether a parent has not applied all saves in its inbox. The values of the parent's records may then differ from
-  /// its index.
+  /// Whether a parent has not applied all saves in its inbox. The present values of its unsaved records may then differ
+  /// from the values in its index, and the index would miss records.
   private final var isAnyParentBehind: Bool {
     var ancestor = readParent
     while let context = ancestor {
@@ -130,18 +132,20 @@ extension ManagedObjectContext {
 extension FetchPlan {
   fileprivate var root: EntityDescription { query.entity.root }
 
-  /// The values required by the predicate: a record must have one of the values in each of the slots. Empty if the
-  /// predicate requires no value by equality.
+  /// The values that the predicate requires: a record must have one of the values in each of the slots. Empty if the
+  /// predicate requires no value by equality, and for a plan that depends on unsaved changes of other records, for
+  /// which the context evaluates every record.
   fileprivate func wantedValues(includingTargets: Bool) -> [WantedValues] {
     guard !dependsOnUnsaved, let predicate = predicate?.predicate else { return [] }
     var wanted: [WantedValues] = []
     for (path, values) in predicate.requirements where path.names.count == 1 {
       let name = path.names[0]
       if let attribute = query.entity.attribute(named: name) {
+        // A fractional number equals values of other types, which the index keeps apart.
         guard values.allSatisfy(attribute.type.hasOnly) else { continue }
         wanted.append(WantedValues(slot: attribute.slot, values: values))
       } else if includingTargets, let slot = query.entity.relationship(named: name)?.slot {
-        // Many records may have no target.
+        // Very many records may have no target, so that the index would not narrow the search.
         guard !values.contains(where: \.isNull) else { continue }
         wanted.append(WantedValues(slot: slot, values: values))
       }

@@ -9,6 +9,10 @@ protocol PreloadingSource: RecordSource where Record == RecordState {
 }
 
 extension PreloadingSource {
+  func id(of record: RecordState) -> ManagedObjectID { record.id }
+  func entity(of record: RecordState) -> EntityDescription { record.entity }
+  func value(_ slot: Int, of record: RecordState) throws -> AttributeValue { record[slot] }
+
   /// Reads the records together to which a path leads from records: the targets of its to-one relationships, and the
   /// members at its end.
   func preload(_ path: ResolvedPath, of records: [RecordState]) throws {

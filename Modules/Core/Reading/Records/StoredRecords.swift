@@ -1,7 +1,8 @@
-/// The saved records, for the evaluation of predicates. The context uses it for the part of a predicate or an order
-/// that a store cannot evaluate, so that the part has the same meaning as in the store, without unsaved changes.
+/// The saved records, for the evaluation of predicates and orders. The context uses them for the part of a request that
+/// a store cannot evaluate, so that the part has the same meaning as in the store, without unsaved changes.
 ///
-/// Made for one fetch, in which each related record is read once.
+/// Made for one read of the stores, such as a fetch, a batch of a stream, or an update of a live result: it reads each
+/// related record once, and retains the rows until its release.
 final class StoredRecords: PreloadingSource, AggregateRetaining {
   private let context: ManagedObjectContext
   /// The rows of related records; `nil` for missing records.
@@ -13,10 +14,6 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
   let computedAggregates = ComputedAggregates()
 
   init(context: ManagedObjectContext) { self.context = context }
-
-  func id(of record: RecordState) -> ManagedObjectID { record.id }
-  func entity(of record: RecordState) -> EntityDescription { record.entity }
-  func value(_ slot: Int, of record: RecordState) throws -> AttributeValue { record[slot] }
 
   func target(of relationship: RelationshipDescription, from record: RecordState) throws -> RecordState? {
     guard let slot = relationship.slot, case .reference(let id) = record[slot] else { return nil }
@@ -32,8 +29,8 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
       let targets = current.targets(of: relationship)
       let unknown = targets.filter { rows[$0] == nil }
       for id in unknown { rows[id] = .some(nil) }
-      for row in try context.committedRows(unknown) { rows[row.id] = row }
-      current = targets.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+      note(try context.committedRows(unknown))
+      current = states(of: targets)
     }
   }
 
@@ -41,24 +38,18 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
     let unknown = owners.map(\.id).filter { members[MembersKey(relationship: relationship, owner: $0)] == nil }
     // The members of a single owner are read when the evaluation needs them.
     guard unknown.count > 1 else { return }
-    let ids = try context.committedMembers(of: relationship, owners: unknown) { read in
-      for row in read { rows[row.id] = row }
-    }
-    for row in try context.committedRows(Set(ids.values.joined()).filter { rows[$0] == nil }.map(\.self)) {
-      rows[row.id] = row
-    }
+    let ids = try memberIDs(of: relationship, owners: unknown)
+    note(try context.committedRows(Array(Set(ids.values.joined()).filter { rows[$0] == nil })))
     for owner in unknown {
-      members[MembersKey(relationship: relationship, owner: owner)] =
-        (ids[owner] ?? []).compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+      members[MembersKey(relationship: relationship, owner: owner)] = states(of: ids[owner] ?? [])
     }
   }
 
   func preload(memberCounts relationship: RelationshipDescription, of owners: [RecordState]) throws {
     let unknown = owners.map(\.id).filter { memberCounts[MembersKey(relationship: relationship, owner: $0)] == nil }
+    // As above: the members of a single owner are counted when the evaluation needs their number.
     guard unknown.count > 1 else { return }
-    let ids = try context.committedMembers(of: relationship, owners: unknown) { read in
-      for row in read { rows[row.id] = row }
-    }
+    let ids = try memberIDs(of: relationship, owners: unknown)
     for owner in unknown {
       memberCounts[MembersKey(relationship: relationship, owner: owner)] = ids[owner]?.count ?? 0
     }
@@ -67,9 +58,9 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
   func members(of relationship: RelationshipDescription, from record: RecordState) throws -> [RecordState] {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let result = members[key] { return result }
-    let ids = try memberIDs(of: relationship, from: record)
-    for row in try context.committedRows(ids.filter { rows[$0] == nil }) { rows[row.id] = row }
-    let result = ids.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
+    let ids = try memberIDs(of: relationship, owners: [record.id])[record.id] ?? []
+    note(try context.committedRows(ids.filter { rows[$0] == nil }))
+    let result = states(of: ids)
     members[key] = result
     return result
   }
@@ -77,18 +68,22 @@ final class StoredRecords: PreloadingSource, AggregateRetaining {
   func memberCount(of relationship: RelationshipDescription, from record: RecordState) throws -> Int {
     let key = MembersKey(relationship: relationship, owner: record.id)
     if let count = memberCounts[key] { return count }
-    let count = try memberIDs(of: relationship, from: record).count
+    let count = try memberIDs(of: relationship, owners: [record.id])[record.id]?.count ?? 0
     memberCounts[key] = count
     return count
   }
 
-  /// Reads the members of an owner.
+  /// Reads the members of owners. Keeps the rows of members, if the read returns rows.
   private func memberIDs(
-    of relationship: RelationshipDescription, from record: RecordState
-  ) throws -> [ManagedObjectID] {
-    let members = try context.committedMembers(of: relationship, owners: [record.id]) { read in
-      for row in read { rows[row.id] = row }
-    }
-    return members[record.id] ?? []
+    of relationship: RelationshipDescription, owners: [ManagedObjectID]
+  ) throws -> [ManagedObjectID: [ManagedObjectID]] {
+    try context.committedMembers(of: relationship, owners: owners, note: note)
+  }
+
+  private func note(_ read: [Row]) { for row in read { rows[row.id] = row } }
+
+  /// The records among identifiers whose rows were read, without missing records.
+  private func states(of ids: some Sequence<ManagedObjectID>) -> [RecordState] {
+    ids.compactMap { rows[$0].flatMap { $0 } }.map { RecordState($0) }
   }
 }

@@ -1,4 +1,4 @@
-/// A group of records in a typed expression: its keys are looked up in the table of the records' class.
+/// A group of records in a typed expression. The properties of the records are group keys, and operands of aggregates.
 ///
 /// ```swift
 /// FetchRequest(Track.self).grouped { ($0.album.title, $0.count, $0.length.sum) }

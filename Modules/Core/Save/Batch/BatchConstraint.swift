@@ -4,6 +4,7 @@ struct BatchConstraint {
   private let entity: EntityDescription
   /// The entity that declares the constraint: no two of its records have the same values.
   private let declaring: EntityDescription
+  /// The slots of the constraint's attributes, in the order of the constraint.
   var slots: [Int] { attributes.map(\.slot) }
 
   /// - Throws: ``ErrorCode/unknownProperty``; ``ErrorCode/invalidFetchRequest`` for attributes without a constraint.
@@ -36,29 +37,34 @@ struct BatchConstraint {
   /// Returns one row for each set of equal constraint values: the first row, or the last row at the index of the first.
   /// Rows with a missing value all remain.
   func unique(_ rows: [[AttributeValue]], keepsLast: Bool) -> [[AttributeValue]] {
+    // The index in the result of the row with each set of constraint values.
     var seen: [[AttributeValue]: Int] = [:]
     var result: [[AttributeValue]] = []
     for row in rows {
-      guard let key = key({ row[$0] }), let index = seen[key] else {
-        if let key = key({ row[$0] }) { seen[key] = result.count }
-        result.append(row)
+      let values = key { row[$0] }
+      if let values, let index = seen[values] {
+        if keepsLast { result[index] = row }
         continue
       }
-      if keepsLast { result[index] = row }
+      if let values { seen[values] = result.count }
+      result.append(row)
     }
     return result
   }
 
-  /// The greatest number of values in one query.
-  // Beyond some thousands of values, a store may leave the condition out and return all records.
-  private static let valuesOfOneRead = 1_000
+  /// The greatest number of keys in one query. Beyond some thousands of values, a store may leave the condition out and
+  /// return all records.
+  private static let keysInOneRead = 1_000
 
-  /// Reads the stored rows with the constraint values of rows to insert, by these values.
+  /// Reads the stored rows with the constraint values of rows to insert, by these values. The rows may be of any entity
+  /// that inherits the constraint.
+  ///
+  /// - Throws: Errors of the store.
   func storedRows(for rows: [Row], by fallback: BatchFallback) throws -> [[AttributeValue]: Row] {
     var found: [[AttributeValue]: Row] = [:]
     let keys = ordered(rows.compactMap(key))
-    for start in stride(from: 0, to: keys.count, by: Self.valuesOfOneRead) {
-      let keysOfRead = keys[start..<min(start + Self.valuesOfOneRead, keys.count)]
+    for start in stride(from: 0, to: keys.count, by: Self.keysInOneRead) {
+      let keysOfRead = keys[start..<min(start + Self.keysInOneRead, keys.count)]
       let conditions = attributes.enumerated().map { index, attribute in
         FetchPredicate.membership(
           .path(PropertyPath(names: [attribute.name])), in: Array(Set(keysOfRead.map { $0[index] })))

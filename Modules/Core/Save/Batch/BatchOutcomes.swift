@@ -18,8 +18,8 @@ struct BatchOutcomes {
     }
   }
 
-  /// The error of the request, which the caller throws after it has published the changes of the other stores; `nil`
-  /// without a failure.
+  /// The error of the request, which the caller throws after it has published the changes of the earlier stores; `nil`
+  /// without a failure. With changes, the error is an ``ErrorCode/partialSave`` with the outcome in each store.
   ///
   /// - Parameter hasChanges: Whether the earlier stores have changed records.
   func failure(hasChanges: Bool) -> (any Error)? {

@@ -1,11 +1,15 @@
 // Both sides of one-to-one relationships after the resolution of conflicts. Each side is a value of its own record, and
 // a policy decides about one record at a time: without the functions below, a partner could lead to a record that leads
-// to another partner.
+// to another partner. The decision about a record is its change among the resolved ones, or the stored row if the
+// policy has discarded its change.
 
 extension ConflictResolution {
   /// Makes both sides of one-to-one relationships agree with the decided values of the records in conflict. A partner
   /// that a record does not have any more loses its reference to the record. A partner that a record keeps leads to the
   /// record again, and so does the partner of a record that the save restores, unless it has another partner since.
+  ///
+  /// Called once for each refusal by the store, after the policy has decided about all conflicts. Reads the rows of
+  /// partners that the save does not change.
   ///
   /// - Parameters:
   ///   - resolved: The changes to save, as the policy has decided.
@@ -20,13 +24,13 @@ extension ConflictResolution {
     for change in decided {
       guard let conflict = reported[change.id] else { continue }
       for relationship in change.entity.relationships {
-        guard let slot = relationship.slot, let side = relationship.inverse?.slot else { continue }
+        guard let slot = relationship.slot, let inverseSlot = relationship.inverse?.slot else { continue }
         notePartners(in: [change.ancestor, change.row, conflict.storeRow, changes[change.id]?.row], at: slot)
         if let stored = conflict.storeRow {
-          try releasePartners(of: change, stored, slot: slot, side: side, in: &changes)
-          try regainPartner(of: change, stored, slot: slot, side: side, in: &changes)
+          try clearFormerPartners(of: change, stored, slot: slot, inverseSlot: inverseSlot, in: &changes)
+          try reconnectPartner(of: change, stored, slot: slot, inverseSlot: inverseSlot, in: &changes)
         } else {
-          try rejoinPartner(of: change, slot: slot, side: side, in: &changes)
+          try reconnectRestoredPartner(of: change, slot: slot, inverseSlot: inverseSlot, in: &changes)
         }
       }
     }
@@ -34,8 +38,8 @@ extension ConflictResolution {
     return changes.all
   }
 
-  /// Removes records that the save writes after all from the discarded changes: the save publishes their rows. The
-  /// lists that the discarded changes have changed in the context are out of date.
+  /// Removes the changes of records that the save writes after all from the discarded changes: the save publishes their
+  /// rows. The lists that the discarded changes have changed in the context are out of date.
   mutating func revive(_ ids: Set<ManagedObjectID>) {
     guard !discarded.isEmpty, !ids.isEmpty else { return }
     for change in discarded where ids.contains(change.record.permanentID) {
@@ -49,15 +53,16 @@ extension ConflictResolution {
     discarded.removeAll { ids.contains($0.record.permanentID) }
   }
 
-  /// Clears the references to a record of the partners that the record does not have by the decision.
+  /// Clears the references to a record of its partners in the save and in the store that the record does not have by
+  /// the decision.
   ///
   /// - Parameters:
-  ///   - change: The change of the record, as the save would have made it.
-  ///   - stored: The row that the store has.
+  ///   - change: The change of the record before the decision.
+  ///   - stored: The row of the record in the store.
   ///   - slot: The slot of the record's reference.
-  ///   - side: The slot of the partner's reference.
-  private func releasePartners(
-    of change: RecordChange, _ stored: Row, slot: Int, side: Int, in changes: inout PartnerChanges
+  ///   - inverseSlot: The slot of the partner's reference.
+  private func clearFormerPartners(
+    of change: RecordChange, _ stored: Row, slot: Int, inverseSlot: Int, in changes: inout PartnerChanges
   ) throws {
     let id = change.id
     let decision = changes[id]
@@ -65,18 +70,19 @@ extension ConflictResolution {
     let decided = (decision?.row ?? stored)[slot]
     let mine: AttributeValue = change.kind == .deleted ? .null : change.row?[slot] ?? .null
     for case .reference(let partner) in [mine, stored[slot]] where decided != .reference(partner) && partner != id {
-      try clear(side, of: partner, leadingTo: id, in: &changes, resolving: change, stored)
+      try clear(inverseSlot, of: partner, leadingTo: id, in: &changes, resolving: change, stored)
     }
   }
 
-  /// Leads the partner that a record has by the decision to the record again: the save has led the partner to another
-  /// record, or to none, because of a change that the policy has given up, or another writer has, whose change the
-  /// policy overwrites.
+  /// Makes the partner that a record has by the decision lead to the record again. The save has changed the partner's
+  /// reference together with a change of the record that the policy has discarded, or another writer has changed it
+  /// together with a change of the record that the policy overwrites.
   ///
-  /// The policy has decided about a partner in conflict itself. So such a partner keeps its reference, unless the
-  /// policy has given up the saver's own change of the record's reference.
-  private func regainPartner(
-    of change: RecordChange, _ stored: Row, slot: Int, side: Int, in changes: inout PartnerChanges
+  /// A partner with a decision of its own keeps its reference, unless the save changes the record's reference too.
+  ///
+  /// - Parameters: As for ``clearFormerPartners(of:_:slot:inverseSlot:in:)``.
+  private func reconnectPartner(
+    of change: RecordChange, _ stored: Row, slot: Int, inverseSlot: Int, in changes: inout PartnerChanges
   ) throws {
     let decision = changes[change.id]
     guard decision?.kind != .deleted, case .reference(let partner) = (decision?.row ?? stored)[slot],
@@ -85,9 +91,9 @@ extension ConflictResolution {
     let differsFromStore = stored[slot] != .reference(partner)
     let own: RecordChange
     if let present = changes[partner] {
-      let isGivenUp = change.kind == .deleted || change.changed.contains(slot)
-      guard present.kind != .deleted, isGivenUp || !changes.hasDecision(about: partner),
-        differsFromStore || present.changed.contains(side)
+      let changesReference = change.kind == .deleted || change.changed.contains(slot)
+      guard present.kind != .deleted, changesReference || !changes.hasDecision(about: partner),
+        differsFromStore || present.changed.contains(inverseSlot)
       else { return }
       own = present
     } else {
@@ -97,9 +103,9 @@ extension ConflictResolution {
       }
       own = added
     }
-    guard let row = own.row, row[side] != .reference(change.id) else { return }
-    changes.set(.reference(change.id), at: side, of: own)
-    if case .reference(let loser) = row[side], loser != partner {
+    guard let row = own.row, row[inverseSlot] != .reference(change.id) else { return }
+    changes.set(.reference(change.id), at: inverseSlot, of: own)
+    if case .reference(let loser) = row[inverseSlot], loser != partner {
       try clear(slot, of: loser, leadingTo: partner, in: &changes, resolving: change, stored)
     }
   }
@@ -120,30 +126,33 @@ extension ConflictResolution {
   }
 
   /// Makes the partner of a record that the save restores lead to the record again: the delete of the record has
-  /// cleared the reference. A partner that leads to another record since stays there, and the record has no partner.
-  private func rejoinPartner(
-    of change: RecordChange, slot: Int, side: Int, in changes: inout PartnerChanges
+  /// cleared the reference. A partner that leads to another record since keeps its reference, and the restored record
+  /// loses its own.
+  private func reconnectRestoredPartner(
+    of change: RecordChange, slot: Int, inverseSlot: Int, in changes: inout PartnerChanges
   ) throws {
     guard let restored = changes[change.id], restored.kind == .inserted,
       case .reference(let partner)? = restored.row?[slot], partner != restored.id
     else { return }
-    let own = try changes[partner] ?? partnerChange(of: partner, in: changes) { $0[side].isNull }
+    let own = try changes[partner] ?? partnerChange(of: partner, in: changes) { $0[inverseSlot].isNull }
     if own?.kind == .deleted { return }
-    if let own, own.row?[side].isNull == true { return changes.set(.reference(restored.id), at: side, of: own) }
+    if let own, own.row?[inverseSlot].isNull == true {
+      return changes.set(.reference(restored.id), at: inverseSlot, of: own)
+    }
     let present = try own?.row ?? latestRow(of: partner)
     // A partner that the store does not have any more is a dangling reference, which the store reports.
-    guard let row = present, row[side] != .reference(restored.id) else { return }
+    guard let row = present, row[inverseSlot] != .reference(restored.id) else { return }
     guard !restored.entity.checked.required.contains(slot) else { throw unresolved(change, nil) }
     changes.set(.null, at: slot, of: restored)
   }
 
-  /// The error of a conflict whose resolution would take a partner away that a record needs.
+  /// The error of a conflict whose resolution would clear a required reference.
   private func unresolved(_ change: RecordChange, _ stored: Row?) -> CoherenceError {
     let mine = change.kind == .deleted ? nil : change.row
     return .versionConflict([Conflict(objectID: change.id, ancestor: change.ancestor, mine: mine, store: stored)])
   }
 
-  /// The change, without values so far, of a record that the save does not change; `nil` if the record's row in the
+  /// A change that writes nothing yet, of a record that the save does not change; `nil` if the record's row in the
   /// store does not satisfy a condition.
   private func partnerChange(
     of id: ManagedObjectID, in changes: PartnerChanges, where isWanted: (Row) -> Bool
@@ -152,20 +161,21 @@ extension ConflictResolution {
       guard let added = try addedChange(of: id), added.base.map(isWanted) == true else { return nil }
       return added
     }
-    // A change that an earlier attempt has discarded may have an older row than the store.
+    // The row of a change that an earlier attempt has discarded may be older than the store's.
     let row = changes.isReported(id) ? former.storeRow : try latestRow(of: id)
     return row.flatMap { isWanted($0) ? revivedChange(of: former, over: $0) : nil }
   }
 
-  /// The change, without values so far, of a record that the unit does not have; `nil` for a record that the store does
+  /// A change that writes nothing yet, of a record that the unit does not have; `nil` for a record that the store does
   /// not have. A discarded change of the record stays discarded until ``revive(_:)``.
   func outsideChange(of id: ManagedObjectID) throws -> RecordChange? {
     guard let former = discarded.first(where: { $0.record.permanentID == id }) else { return try addedChange(of: id) }
     return try latestRow(of: id).map { revivedChange(of: former, over: $0) }
   }
 
-  /// The change, without values so far, of a record that neither the unit nor the discarded changes have; `nil` for a
-  /// record that the store does not have.
+  /// A change that writes nothing yet, of a record that neither the unit nor the discarded changes have; `nil` for a
+  /// record that the store does not have. The commit gives the row to the record's unchanged object, if the context has
+  /// one.
   private func addedChange(of id: ManagedObjectID) throws -> RecordChange? {
     guard let row = try latestRow(of: id) else { return nil }
     let record = PendingRecord(changing: row)
@@ -174,14 +184,15 @@ extension ConflictResolution {
     return RecordChange(record, kind: .updated, base: row, row: nil, changed: SlotSet())
   }
 
-  /// The change, without values so far, of a record with discarded changes. The record's object is in the context with
-  /// the discarded change. A second change would miss the object.
+  /// A change that writes nothing yet, of a record with discarded changes. Uses the discarded change's record, because
+  /// a second record would not have the object. The join leaves out the discarded changes of members.
   private func revivedChange(of former: DiscardedChange, over row: Row) -> RecordChange {
     RecordChange(
       former.record, kind: .updated, base: row, row: nil, changed: SlotSet(),
       join: RecordJoin(id: row.id, entity: row.entity, members: [:]))
   }
 
+  /// The row of a record in the latest state of its store, which may be newer than the state that the save has read.
   private func latestRow(of id: ManagedObjectID) throws -> Row? {
     try context.readingLatest { try context.committedRow(id) }
   }
@@ -192,10 +203,12 @@ private struct PartnerChanges {
   private(set) var all: [RecordChange]
   /// The records whose changes are added to the resolved ones.
   private(set) var added: Set<ManagedObjectID> = []
-  /// The changes that the policy has given up, by record.
+  /// The changes that the policy has discarded, in this attempt or in an earlier one, by record.
   let discarded: [ManagedObjectID: DiscardedChange]
+  /// The conflicts of this attempt, by record.
   private let reported: [ManagedObjectID: StoreConflict]
   private let derivedValues: DerivedValues
+  /// The index in ``all`` of each record's change.
   private var indices: [ManagedObjectID: Int]
 
   init(

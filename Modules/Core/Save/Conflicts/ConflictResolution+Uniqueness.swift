@@ -24,6 +24,28 @@ extension ConflictResolution {
     return true
   }
 
+  /// Whether a record that inserted records became still exists, and has unique values of each of them. A record that
+  /// the save itself changes may have got these values by the save.
+  func isStillJoined(_ id: ManagedObjectID, _ storeRow: Row?) -> Bool {
+    guard let storeRow else { return false }
+    let changes = joins.changesBeforeJoins(of: id)
+    return changes.contains { $0.id == id }
+      || changes.allSatisfy { change in change.row.map { sharesUniqueValues($0, storeRow) } ?? true }
+  }
+
+  /// Whether two rows have the same values under a constraint of the first row's entity.
+  private func sharesUniqueValues(_ row: Row, _ other: Row) -> Bool {
+    var ancestor: EntityDescription? = row.entity
+    while let entity = ancestor {
+      let isShared = store.environment.ownConstraints(of: entity).contains { properties in
+        properties.allSatisfy { !row[$0.slotInRow].isNull && row[$0.slotInRow] == other[$0.slotInRow] }
+      }
+      if isShared { return true }
+      ancestor = entity.superentity
+    }
+    return false
+  }
+
   /// Reverts all joins, because another writer deleted a record that inserted records became.
   mutating func separateAll() throws {
     var changes = unit.changes
@@ -239,11 +261,11 @@ private struct JoinRound {
     _ collision: UniqueCollisions.Collision
   ) throws {
     for relationship in change.entity.relationships {
-      guard let slot = relationship.slot, let inverse = relationship.inverse, let side = inverse.slot else { continue }
+      guard let slot = relationship.slot, let inverseSlot = relationship.inverse?.slot else { continue }
       resolution.notePartners(in: [inserted, stored], at: slot)
       for case .reference(let partner) in Set([inserted[slot], stored[slot]])
       where values[slot] != .reference(partner) && partner != id {
-        try clear(side, of: targets[partner] ?? partner, if: [id, change.id], collision)
+        try clear(inverseSlot, of: targets[partner] ?? partner, if: [id, change.id], collision)
       }
     }
   }

@@ -71,6 +71,20 @@ struct ConflictResolution {
     try rebuild(from: changes)
   }
 
+  /// Resolves the conflicts of records that the save restores, and that another writer has restored already. A store
+  /// does not report them as conflicts, because the save inserts the records.
+  ///
+  /// - Returns: `false` when the store has none of the records to restore.
+  /// - Throws: The errors of the resolution of other conflicts.
+  mutating func resolveRestored(by policy: MergePolicy) throws -> Bool {
+    let ids = unit.changes.filter { $0.kind == .inserted && $0.base != nil }.map(\.id)
+    guard !ids.isEmpty else { return false }
+    let rows = try context.readingLatest { try context.committedRows(ids) }
+    guard !rows.isEmpty else { return false }
+    try resolve(rows.map { StoreConflict(id: $0.id, storeRow: $0) }, by: policy)
+    return true
+  }
+
   /// Has the policy decide each conflict, and returns the changes to save, without the discarded changes.
   private mutating func decide(
     _ reported: [ManagedObjectID: StoreConflict], by policy: MergePolicy
@@ -83,8 +97,9 @@ struct ConflictResolution {
         resolved.append(change)
         continue
       }
-      if storeRow == nil, joins.isTarget(change.id) {
-        // Another writer deleted the stored record that an inserted record became. The record is inserted after all.
+      if joins.isTarget(change.id), !isStillJoined(change.id, storeRow) {
+        // Another writer deleted the stored record that an inserted record became, or changed its unique values. The
+        // record is inserted after all.
         resolved += separate(change.id, &separated)
         continue
       }

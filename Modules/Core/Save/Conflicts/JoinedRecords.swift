@@ -27,6 +27,9 @@ struct JoinedRecords {
   /// Whether inserted records became a record.
   func isTarget(_ id: ManagedObjectID) -> Bool { originals[id] != nil }
 
+  /// The changes from before the joins of a record: those of the inserted records, and the record's own change, if any.
+  func changesBeforeJoins(of id: ManagedObjectID) -> [RecordChange] { originals[id] ?? [] }
+
   /// Records that the record of a change becomes another record.
   ///
   /// - Parameters:

@@ -96,11 +96,15 @@ struct SaveExecution {
     return false
   }
 
-  /// Resolves the refusal of a save by a constraint.
+  /// Resolves the refusal of a save by a constraint, or by the key of a stored record.
   ///
   /// - Throws: The error, if it is no refusal by a constraint, and after too many attempts without a record that
   ///   explains it.
   private func resolve(_ error: CoherenceError, in resolution: inout ConflictResolution) throws {
+    // The codes with which stores refuse the key of a record that they have: another writer may have restored a record
+    // that this save restores.
+    let mayConcernKey = error.code == .uniquenessViolated || error.code == .storeCorrupt
+    if mayConcernKey, try resolution.resolveRestored(by: policy) { return }
     switch error.code {
     case .uniquenessViolated:
       if try resolution.resolve(error, by: policy) { return }

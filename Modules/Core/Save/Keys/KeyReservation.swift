@@ -1,4 +1,5 @@
-/// The stage of a save that reserves a key in a store for each fresh record.
+/// The stage of a save that reserves a key in a store for each inserted record without a key. All keys of one hierarchy
+/// in one store are allocated together.
 ///
 /// A reserved key stays with its record when the save fails, and the next save uses it, unless the store has refused
 /// the key, see ``UnitOfWork/releaseTakenKeys(after:)``, or a relationship leads out of the key's store.
@@ -35,12 +36,14 @@ struct KeyReservation {
 
   /// Successive records without a key whose keys come from one group.
   private struct Run {
+    /// The index of the group.
     let group: Int
+    /// The number of records; at least one.
     var length: Int
   }
 
-  /// Divides the records without a key into runs. Most saves insert many records of one entity in a row, for a single
-  /// store. Such a run costs one comparison for each record.
+  /// Divides the records without a key into runs, and makes the groups of their keys. Most saves insert many records of
+  /// one entity in a row, for a single store. Such a run costs one comparison for each record.
   private func runs(of records: [PendingRecord], into groups: inout [KeyGroup]) throws -> [Run] {
     var runs: [Run] = []
     var destinations = Destinations(in: coordinator, of: storage)
@@ -66,13 +69,14 @@ struct KeyReservation {
     return runs
   }
 
+  /// Gives each record without a key the next key of its run's group. No record has got a key since the runs were made.
   private func assignKeys(to records: [PendingRecord], _ runs: [Run], _ groups: inout [KeyGroup]) {
     var index = 0
     var remainingLength = runs.first?.length ?? 0
     records.visit { unmanaged in
       unmanaged._withUnsafeGuaranteedRef { record in
         guard record.needsKey else { return }
-        while remainingLength == 0 {
+        if remainingLength == 0 {
           index += 1
           remainingLength = runs[index].length
         }
@@ -82,11 +86,12 @@ struct KeyReservation {
     }
   }
 
-  /// Keys of one hierarchy in one store.
+  /// The keys to reserve for one hierarchy in one store.
   private struct KeyGroup {
     let store: any PersistentStore
     let root: EntityDescription
     let space: IDSpace
+    /// The number of keys to allocate.
     var count = 0
     private var nextKey: Int64 = 0
 
@@ -96,6 +101,7 @@ struct KeyReservation {
       space = store.spaces[root]
     }
 
+    /// Allocates ``count`` successive keys, which ``next()`` returns one by one.
     mutating func allocate() throws { nextKey = try store.allocateKeys(count, for: root).lowerBound }
 
     mutating func next() -> ManagedObjectID {

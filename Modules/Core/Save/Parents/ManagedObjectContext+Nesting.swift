@@ -93,7 +93,7 @@ extension ManagedObjectContext {
       }
     }
     guard deleted.isEmpty else { return deleted }
-    let related = try loadRelated(of: restored)
+    let related = try loadRelated(of: restored, conflicts)
     defer { withExtendedLifetime(related) {} }
     try loadLists(changedBy: changed, of: targets, without: discarded)
     if storage.recordsUndo { try recordUndo(ofReferencesToDeleted: changed, targets) }
@@ -155,13 +155,23 @@ extension ManagedObjectContext {
     return row
   }
 
-  /// Loads the lists, targets and members of deleted objects that a child's edit restores.
-  private final func loadRelated(of records: [PendingRecord]) throws -> [ManagedObject] {
-    let objects = records.compactMap { storage.registry.object(for: current($0.id)) }
-      .filter { $0.pending?.kind == .deleted }
+  /// Loads the lists, targets and members of deleted objects that a child's edit restores, and the targets that the
+  /// child's policy gives to restored records.
+  private final func loadRelated(
+    of records: [PendingRecord], _ conflicts: ParentConflicts
+  ) throws -> [ManagedObject] {
+    let objects = records.compactMap { record -> ManagedObject? in
+      guard let own = storage.record(for: current(record.id)), own.kind == .deleted else { return nil }
+      // A cascade may have deleted the record without an object, which the restore needs.
+      return own.object ?? makeFault(own.id, entity: own.entity)
+    }
     var related: [ManagedObject] = []
     for (entity, group) in Dictionary(grouping: objects, by: \.entity) {
       for relationship in entity.relationships { related += try prefetch(relationship.name, of: group) }
+    }
+    for record in records {
+      guard let values = conflicts.restoredValues(of: record.id) else { continue }
+      related += try loadTargets(in: values, restoring: record)
     }
     return related
   }

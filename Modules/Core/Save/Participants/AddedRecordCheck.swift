@@ -2,16 +2,18 @@
 struct AddedRecordCheck {
   private let entity: EntityDescription
   private let store: StoreIdentifier
+  private let coordinator: PersistentStoreCoordinator
 
-  init(of entity: EntityDescription, in store: StoreIdentifier) {
+  init(of entity: EntityDescription, in store: StoreIdentifier, of coordinator: PersistentStoreCoordinator) {
     self.entity = entity
     self.store = store
+    self.coordinator = coordinator
   }
 
   /// Returns the values as a store keeps them, with the values of derived attributes.
   ///
   /// - Throws: ``ErrorCode/invalidValue`` for a wrong number of values; ``ErrorCode/validationFailed``;
-  ///   ``ErrorCode/relationshipCrossesStores``.
+  ///   ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for a reference into a detached store.
   func checked(_ values: [AttributeValue], _ derivedValues: DerivedValues) throws -> [AttributeValue] {
     guard values.count == entity.slotCount else {
       throw CoherenceError(
@@ -55,6 +57,7 @@ struct AddedRecordCheck {
       throw refusal(of: relationship.slotInRow, "leads to no saved record of '\(relationship.destination.name)'")
     }
     guard target.storeIdentifier == store else {
+      _ = try coordinator.store(of: target)
       throw CoherenceError(
         .relationshipCrossesStores,
         "A save participant adds a record whose '\(entity.name).\(relationship.name)' leads into another store; keep "

@@ -14,13 +14,15 @@ public struct SaveParticipation: ~Copyable {
   private(set) var records = ParticipantRecords()
   private let keys: KeySupply
   private let derivedValues: DerivedValues
+  private let coordinator: PersistentStoreCoordinator
 
   init(
-    in store: any PersistentStore, of model: ManagedObjectModel, by author: String?, _ changes: RecordedChanges,
-    _ keys: KeySupply, _ derivedValues: DerivedValues
+    in store: any PersistentStore, of coordinator: PersistentStoreCoordinator, by author: String?,
+    _ changes: RecordedChanges, _ keys: KeySupply, _ derivedValues: DerivedValues
   ) {
     self.store = store
-    self.model = model
+    self.coordinator = coordinator
+    model = coordinator.managedObjectModel
     self.author = author
     self.changes = changes
     self.keys = keys
@@ -43,12 +45,12 @@ public struct SaveParticipation: ~Copyable {
   /// - Returns: The permanent identifier of the record.
   /// - Throws: ``ErrorCode/noStore`` when the store does not hold the entity; ``ErrorCode/unknownEntity`` for an
   ///   abstract entity; ``ErrorCode/invalidValue`` for a wrong number of values; ``ErrorCode/validationFailed`` for a
-  ///   value that does not satisfy the model; ``ErrorCode/relationshipCrossesStores``; errors of the store that
-  ///   allocates keys.
+  ///   value that does not satisfy the model; ``ErrorCode/relationshipCrossesStores`` for a reference into another store,
+  ///   and ``ErrorCode/storeDetached`` if that store is detached; errors of the store that allocates keys.
   @discardableResult
   public mutating func insert(_ entity: EntityDescription, _ values: [AttributeValue]) throws -> ManagedObjectID {
     if !records.have(entity) { try checkIsHeld(entity) }
-    let values = try AddedRecordCheck(of: entity, in: store.identifier).checked(values, derivedValues)
+    let values = try AddedRecordCheck(of: entity, in: store.identifier, of: coordinator).checked(values, derivedValues)
     let id = try keys.nextID(in: entity.root)
     records.append(Row.make(id: id, entity: entity, version: RecordChange.version(after: nil), values: values))
     return id

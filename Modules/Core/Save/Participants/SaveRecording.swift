@@ -2,7 +2,7 @@
 struct SaveRecording {
   private let observers: [EntityObservers.Observer]
   private let context: ManagedObjectContext
-  private let model: ManagedObjectModel
+  private let coordinator: PersistentStoreCoordinator
   private let author: String?
   private let derivedValues: DerivedValues
 
@@ -12,7 +12,7 @@ struct SaveRecording {
     guard !coordinator.participants.isEmpty, context.recordsChanges else { return nil }
     observers = coordinator.participants.all
     self.context = context
-    model = coordinator.managedObjectModel
+    self.coordinator = coordinator
     author = context.transactionAuthor
     derivedValues = DerivedValues(in: coordinator, by: author)
   }
@@ -37,7 +37,7 @@ struct SaveRecording {
     for observer in observers where unit.changesRecords(observedBy: observer) {
       let changes = RecordedChanges(of: unit, seenBy: observer, permanentIDs, comparesValues: comparesValues)
       guard !changes.isEmpty, let participant = observer.object as? any SaveParticipant else { continue }
-      var participation = SaveParticipation(in: store, of: model, by: author, changes, keys, derivedValues)
+      var participation = SaveParticipation(in: store, of: coordinator, by: author, changes, keys, derivedValues)
       try context.call(participant, in: &participation)
       records.append(participation.records)
     }
@@ -54,7 +54,7 @@ struct SaveRecording {
   /// clears.
   func isNeeded(toDelete entity: EntityDescription, _ includesSubentities: Bool) -> Bool {
     if isNeeded(toUpdate: entity, includesSubentities) { return true }
-    let referrers = model.entities.filter { referrer in
+    let referrers = coordinator.managedObjectModel.entities.filter { referrer in
       referrer.relationships.contains { $0.slot != nil && $0.destination.root === entity.root }
     }
     return observers.contains { observer in referrers.contains { observer.observes($0) } }

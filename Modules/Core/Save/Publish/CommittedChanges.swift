@@ -47,6 +47,7 @@ struct CommittedChanges {
   /// Adds the inserted records of a batch request, which are all of one entity.
   mutating func add(inserted rows: [Row], of entity: EntityDescription) {
     list?.add(rows.map(\.id), of: entity, as: .inserted)
+    list?.add(ownersOf: rows, of: entity)
     changes?.add(inserted: rows)
     changes?.add(ownersOf: rows, of: entity)
   }

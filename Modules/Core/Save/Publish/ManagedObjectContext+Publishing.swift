@@ -120,8 +120,16 @@ extension ManagedObjectContext {
         object.collections = nil
       }
     }
+    if hasValuesOfOthers(change) { noteRefreshed(object) }
     object.pending = nil
     object.row = change.row
+  }
+
+  /// Whether a merge policy gave a changed record values of another writer, which no notification has named.
+  private final func hasValuesOfOthers(_ change: RecordChange) -> Bool {
+    guard change.join == nil, let row = change.row, let base = change.record.base, change.base?.version != base.version
+    else { return false }
+    return row.values != change.record.snapshot.values
   }
 
   /// Makes the lists with the saved changes the object's stored lists.

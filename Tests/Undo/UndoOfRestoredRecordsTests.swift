@@ -1,0 +1,156 @@
+import CoherenceCore
+import CoherenceStrategies
+import TestSupport
+import Testing
+
+/// Undos of a child's deletes whose records its parent has restored.
+@Suite struct UndoOfRestoredRecordsTests {
+  @Test(arguments: Backend.available, [false, true])
+  func `a child's undo of an edit changes a record whose later delete its parent has reverted`(
+    _ backend: Backend, inOneGroup: Bool
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let former = try stack.graph().lines
+    try child.performAndWait { () throws in
+      if inOneGroup { child.undoHistory?.beginGroup() }
+      try Self.name("child", in: child)
+      try Self.relate(false, in: child)
+    }
+    try child.performAndWait { () throws in
+      child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+      child.undoHistory?.endGroup()
+      try child.save()
+    }
+    try stack.undo()
+    try stack.change { context in
+      try Self.name("parent", in: context)
+      try Self.relate(false, in: context)
+    }
+    // A record that exists again keeps the values that it had at its delete, or has got since.
+    let graph = inOneGroup ? former.map { $0.replacing("Tag 1 ''", with: "Tag 1 'parent'") } : former
+    try Self.undo(inOneGroup ? 1 : 2, in: child)
+    try child.performAndWait { () throws in
+      let seen = try Graph(of: child).lines
+      #expect(seen == graph)
+      try child.save()
+    }
+    try stack.save()
+    #expect(try stack.storedGraph().lines == graph)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child's undo of deletes that its parent has reverted restores relations on both sides`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let graph = try stack.graph()
+    try child.performAndWait { () throws in
+      for (entity, key) in [("Tag", 1), ("Artist", 3)] {
+        child.delete(try #require(try UndoLibrary.object(entity, key, in: child)))
+      }
+      try child.save()
+    }
+    try stack.undo()
+    try stack.change { context in try Self.relate(false, in: context) }
+    try Self.undo(1, in: child)
+    try child.performAndWait { () throws in
+      let seen = try Graph(of: child)
+      #expect(seen == graph)
+      try child.save()
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child's undo of a delete leaves a record with the owner that its parent has given it since`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    func move(to album: Int) throws {
+      try stack.change { context in
+        let album = try UndoLibrary.object("Album", album, in: context)
+        try #require(try UndoLibrary.object("Track", 0, in: context)).setObject(album, for: "album")
+      }
+    }
+    try move(to: 2)
+    try stack.save()
+    try child.performAndWait { () throws in
+      child.delete(try #require(try UndoLibrary.object("Track", 0, in: child)))
+      try child.save()
+    }
+    try stack.undo()
+    try move(to: 4)
+    let graph = try stack.graph()
+    try Self.undo(1, in: child)
+    try child.performAndWait { () throws in
+      let seen = try Graph(of: child)
+      #expect(seen == graph)
+      try child.save()
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child's undo inserts no record that its parent has restored after an undo and a redo of the child's delete`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let graph = try stack.graph()
+    try child.performAndWait { () throws in
+      child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+      try child.save()
+    }
+    try child.performAndWait { () throws in
+      try child.undoHistory?.undo()
+      try child.undoHistory?.redo()
+    }
+    try stack.undo()
+    try Self.undo(1, in: child)
+    try child.performAndWait { () throws in
+      let seen = try Graph(of: child)
+      #expect(seen == graph)
+      try child.save()
+    }
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  /// A stack with saved, related records, and a child of its context with an undo history.
+  private static func related(_ backend: Backend) throws -> (UndoLibrary.Stack, ManagedObjectContext) {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      for (key, entity) in ["Track", "Tag", "Album", "Artist", "Album"].enumerated() {
+        try UndoLibrary.insert(entity, key, in: context)
+      }
+      try relate(true, in: context)
+    }
+    try stack.save()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    child.performAndWait { child.undoHistory = UndoHistory() }
+    return (stack, child)
+  }
+
+  /// Undoes changes of a context that has read the present state of its parent.
+  private static func undo(_ count: Int, in context: ManagedObjectContext) throws {
+    try context.performAndWait {
+      context.refreshAll()
+      for _ in 0..<count { try context.undoHistory?.undo() }
+    }
+  }
+
+  /// Names the tag.
+  private static func name(_ title: String, in context: ManagedObjectContext) throws {
+    try #require(try UndoLibrary.object("Tag", 1, in: context)).setValue(title, for: "title")
+  }
+
+  /// Gives the track the tag and the album the artist, or takes them away.
+  private static func relate(_ areRelated: Bool, in context: ManagedObjectContext) throws {
+    let objects = try ["Track", "Tag", "Album", "Artist"].enumerated().map { key, entity in
+      try #require(try UndoLibrary.object(entity, key, in: context))
+    }
+    try objects[0].setObjects(areRelated ? [objects[1]] : [], for: "tags")
+    try objects[2].setObject(areRelated ? objects[3] : nil, for: "artist")
+  }
+}
