@@ -66,11 +66,8 @@ final class InMemoryContent: Sendable {
 
   /// Runs a block while no other thread can save. The first save of the block releases the lock, as
   /// ``WriterExcluding/excludingWriters(_:)`` demands. Calls may be nested.
-  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
-    try excludingWriters(timeout: nil, body)
-  }
-
-  /// Runs a block like ``excludingWriters(_:)``, if the lock is free in time.
+  ///
+  /// - Parameter timeout: The longest wait for the lock; `nil` for no limit.
   func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
     if isExcludingOthers { return try body() }
     try lockForWriting(timeout: timeout)

@@ -1,8 +1,10 @@
 import CoherenceCore
 import HashTreeCollections
 
-/// A search of an index, which finds the records with one of some values.
+/// A search of an index, which finds the records with one of some values. The candidates of a predicate are the records
+/// from which the route leads to a found record.
 private struct IndexSearch {
+  /// The path of the predicate, for explanations of queries.
   let path: PropertyPath
   /// The to-one relationships from the fetched entity to the found records.
   var route: [RelationshipDescription]

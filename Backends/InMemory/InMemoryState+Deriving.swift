@@ -1,7 +1,8 @@
 import CoherenceCore
 
 extension InMemoryState {
-  /// Computes derived values from the state that the steps of a save leave, for `save(_:derived:)` of the store.
+  /// Computes derived values from the state that the steps of a save leave, and writes them into this state. Called by
+  /// `save(_:derived:)` of the store.
   ///
   /// - Returns: The new rows of the owners whose values changed.
   /// - Throws: ``ErrorCode/arithmeticOverflow``.

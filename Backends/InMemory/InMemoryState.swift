@@ -4,7 +4,8 @@ import HashTreeCollections
 /// The whole content of an in-memory store, as one value.
 ///
 /// All large parts are persistent trees: a copy costs nothing and shares its unchanged parts. A reader's snapshot is
-/// such a copy, and so is the state that a save builds.
+/// such a copy, and so is the state that a save builds. The indexes ``referrers``, ``holders`` and ``keysByValue``
+/// agree with the rows when a transaction is finished; between its steps they do not.
 struct InMemoryState: Sendable {
   typealias Table = TreeDictionary<Int64, Row>
 
@@ -14,11 +15,11 @@ struct InMemoryState: Sendable {
   private(set) var tables: [ObjectIdentifier: Table]
   /// The records that refer to a record: for each to-one relationship, the keys of the sources by the target's key.
   private(set) var referrers: [RelationshipDescription: TreeDictionary<Int64, TreeSet<Int64>>] = [:]
-  /// The record with given unique values, for each uniqueness constraint by its number.
+  /// The key of the record with given unique values, for each uniqueness constraint by its number.
   private(set) var holders: [TreeDictionary<[AttributeValue], Int64>]
   /// The keys of the records with a given value, for each lookup index by its number. Missing values are not indexed.
   private(set) var keysByValue: [TreeDictionary<AttributeValue, TreeSet<Int64>>]
-  /// The links of the relationships that are stored as links, by link table.
+  /// The links between records, by link table.
   private(set) var links: [LinkTable: InMemoryLinks]
 
   init(_ schema: InMemorySchema) {
@@ -53,6 +54,12 @@ struct InMemoryState: Sendable {
     referrers[relationship]?[key] ?? []
   }
 
+  /// Throws ``ErrorCode/noStore`` when the store was opened without an entity.
+  func checkHolds(_ entity: EntityDescription) throws { _ = try table(of: entity) }
+
+  /// Throws ``ErrorCode/noStore`` when the store was opened without the entities on both sides of a link table.
+  func checkHolds(_ table: LinkTable) throws { _ = try links(of: table) }
+
   /// The error for an entity or a link table that the store was opened without.
   static func notHeld(_ name: String) -> CoherenceError {
     CoherenceError(.noStore, "This in-memory store does not hold '\(name)'; attach it with a configuration that does.")
@@ -72,7 +79,7 @@ extension InMemoryState {
     for link in added { links[table]?.insert(link) }
   }
 
-  /// Removes links from a table, found by their ends.
+  /// Removes the links with the same ends from a table.
   mutating func remove(_ removed: [Link], from table: LinkTable) {
     for link in removed { links[table]?.remove(source: link.source, target: link.target) }
   }
@@ -99,9 +106,9 @@ extension InMemoryState {
     if keysByValue[lookup.number][value]?.isEmpty == true { keysByValue[lookup.number][value] = nil }
   }
 
-  /// Sets or removes the record with the given values under a uniqueness constraint.
+  /// Sets or removes the key of the record with the given values under a uniqueness constraint.
   ///
-  /// - Returns: The previous record with the values.
+  /// - Returns: The key of the former record with the values.
   @discardableResult
   mutating func setHolder(_ key: Int64?, of values: [AttributeValue], under constraint: InMemorySchema.Constraint)
     -> Int64?

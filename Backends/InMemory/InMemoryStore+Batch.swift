@@ -2,10 +2,6 @@ import CoherenceCore
 import HashTreeCollections
 
 extension InMemoryStore: BatchCalculating {
-  func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
-    try batchUpdate(query, values: values, arithmetic: [:])
-  }
-
   func batchUpdate(
     _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
   ) throws -> [ManagedObjectID]? {
@@ -40,7 +36,7 @@ extension InMemoryStore: BatchCalculating {
 }
 
 extension InMemoryTransaction {
-  /// Writes some slots of a row, and a new version.
+  /// Writes some slots of a row, and the next version.
   fileprivate mutating func revise(_ row: Row, values: [Int: AttributeValue]) throws {
     try setRow(row.revised(setting: values), key: row.key, of: row.entity)
   }
@@ -64,6 +60,7 @@ extension InMemoryTransaction {
     for target in deleted {
       for relationship in base.schema.references(to: target.entity.root) {
         for source in base.referrers(to: target.key, by: relationship) {
+          // The source may be deleted too.
           guard let row = next.row(source, of: relationship.entity.root) else { continue }
           let nulls = relationship.slotsToClear.map { ($0, AttributeValue.null) }
           cleared[row.id, default: (row, [:])].values.merge(nulls) { _, new in new }

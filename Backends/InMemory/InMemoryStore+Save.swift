@@ -21,12 +21,14 @@ extension InMemoryStore: RelationshipDeriving {
       return derived
     }
     content.signals.signal(request.signals)
+    // Without states: the coordinator caches no rows of a store in memory.
     committed(nil, derived)
   }
 }
 
 extension InMemoryState {
-  /// Every row whose version is not the base version of the save.
+  /// The conflicts of a save: its updated and deleted records whose rows have other versions than the base versions, or
+  /// are missing.
   fileprivate func conflicts(with request: StoreSaveRequest) -> [StoreConflict] {
     request.steps.flatMap { step -> [StoreConflict] in
       switch step {

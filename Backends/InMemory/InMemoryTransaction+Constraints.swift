@@ -10,7 +10,7 @@ extension InMemoryTransaction {
     var entity: EntityDescription? { (after ?? before)?.entity }
   }
 
-  /// Checks the constraints, writes the indexes, and returns the next state.
+  /// Writes the indexes, checks the constraints with them, and returns the next state.
   ///
   /// - Throws: ``ErrorCode/uniquenessViolated`` or else ``ErrorCode/danglingReference``, with the records concerned.
   consuming func finished() throws -> InMemoryState {
@@ -117,8 +117,8 @@ extension InMemoryTransaction {
     }
   }
 
-  /// Checks that a present record refers to no missing record, or that no record refers to a removed one. Relationships
-  /// that are not constrained are not checked, because their references may dangle.
+  /// Checks the references of a present record, which must not lead to a missing record, or the references and links to
+  /// a removed record. References of relationships without a constraint may dangle.
   private func checkReferences(of change: Change, root: EntityDescription) throws {
     if let row = change.after {
       for relationship in base.schema.references(of: row.entity) where relationship.isConstrained {
@@ -132,7 +132,8 @@ extension InMemoryTransaction {
     }
   }
 
-  /// Checks that no constrained reference leads to a removed record, and that no link has the record at an end.
+  /// Checks that no constrained reference leads to a removed record, and that no link has the record at an end. Each
+  /// remaining link of the record dangles, because at least this record is missing.
   private func checkIsUnreferenced(_ row: Row, root: EntityDescription) throws {
     for relationship in base.schema.references(to: root) where relationship.isConstrained {
       guard let source = next.referrers(to: row.key, by: relationship).min() else { continue }

@@ -1,13 +1,14 @@
 import CoherenceCore
 
-/// A change from one state to the next. Steps change rows and links, and at the end the result is checked against the
-/// model's constraints. Violations between steps, such as two records with one unique value, are allowed.
+/// A change from one state to the next. Steps change rows and links; ``finished()`` writes the indexes, and checks the
+/// result against the model's constraints. Violations between steps, such as two records with one unique value, are
+/// allowed. Used under the lock of the writers of the content.
 struct InMemoryTransaction {
   let base: InMemoryState
   var next: InMemoryState
-  /// The keys of added, changed or removed rows, by root.
+  /// The keys of added, changed or removed rows, by root. Their index entries are still those of ``base``.
   private(set) var changedKeys: [ObjectIdentifier: Set<Int64>] = [:]
-  /// The added links.
+  /// The added links, whose ends are checked at the end.
   private(set) var insertedLinks: [(table: LinkTable, link: Link)] = []
 
   init(_ base: InMemoryState) {
@@ -16,10 +17,13 @@ struct InMemoryTransaction {
   }
 
   /// Applies a step of a save. The versions of its rows must have been compared.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` for an entity or a link table that the store was opened without;
+  ///   ``ErrorCode/storeCorrupt`` for the key of another record.
   mutating func apply(_ step: SaveStep) throws {
     switch step {
     case .unlink(let table, let links):
-      _ = try next.links(of: table)
+      try next.checkHolds(table)
       next.remove(links, from: table)
     case .fix(let entity, let slots, let rows):
       for row in rows { try change(row, of: entity, slots: slots, version: nil) }
@@ -30,15 +34,17 @@ struct InMemoryTransaction {
     case .update(let entity, let slots, let updates):
       for update in updates { try change(update.row, of: entity, slots: slots, version: update.row.version) }
     case .link(let table, let links):
-      _ = try next.links(of: table)
+      try next.checkHolds(table)
       next.insert(links, into: table)
       insertedLinks += links.map { (table, $0) }
     }
   }
 
   /// Sets or removes a row.
+  ///
+  /// - Throws: ``ErrorCode/noStore`` when the store was opened without the entity.
   mutating func setRow(_ row: Row?, key: Int64, of entity: EntityDescription) throws {
-    _ = try next.table(of: entity)
+    try next.checkHolds(entity)
     next.setRow(row, key: key, of: entity.root)
     changedKeys[ObjectIdentifier(entity.root), default: []].insert(key)
   }
@@ -60,6 +66,8 @@ struct InMemoryTransaction {
 
   /// Writes some slots of a row. A missing row is skipped: versions were checked before, so the step can only clear a
   /// reference in a record that another context deleted.
+  ///
+  /// - Parameter version: The new version; `nil` to keep the stored version.
   private mutating func change(_ row: Row, of entity: EntityDescription, slots: SlotSet, version: Int64?) throws {
     guard let stored = next.row(row.key, of: entity.root) else { return }
     try setRow(stored.taking(slots, from: row, version: version ?? stored.version), key: row.key, of: entity)

@@ -34,13 +34,7 @@ import Testing
   }
 
   @Test func `keys for an entity of another configuration are refused by name`() throws {
-    let model = try ManagedObjectModel(configurations: ["One": ["A"]]) {
-      Entity("A") { Attribute("x", .int64) }
-      Entity("B") { Attribute("x", .int64) }
-    }
-    let environment = StoreEnvironment(type: .inMemory, url: nil, configurationName: "One", model: model)
-    let store = try #require(StoreType.inMemory.factory).open(environment)
-    let other = try model.entity(named: "B")
+    let (store, other) = try MusicFixture.storeWithoutEntity()
     let error = try MusicFixture.error { _ = try store.allocateKeys(1, for: other) }
     #expect(error.code == .noStore && error.message.contains("'B'"))
   }

@@ -61,13 +61,7 @@ import Testing
   }
 
   @Test func `entities of another configuration are refused by name`() throws {
-    let model = try ManagedObjectModel(configurations: ["One": ["A"]]) {
-      Entity("A") { Attribute("x", .int64) }
-      Entity("B") { Attribute("x", .int64) }
-    }
-    let environment = StoreEnvironment(type: .inMemory, url: nil, configurationName: "One", model: model)
-    let store = try #require(StoreType.inMemory.factory).open(environment)
-    let other = try model.entity(named: "B")
+    let (store, other) = try MusicFixture.storeWithoutEntity()
     let reader = try store.makeReader()
     let error = try MusicFixture.error { _ = try reader.row(1, of: other) }
     #expect(error.code == .noStore)

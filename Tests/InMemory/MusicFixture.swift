@@ -45,6 +45,16 @@ struct MusicFixture {
     }
   }
 
+  /// Opens a store of a configuration without the entity "B", and returns the store and that entity.
+  static func storeWithoutEntity() throws -> (store: any PersistentStore, other: EntityDescription) {
+    let model = try ManagedObjectModel(configurations: ["One": ["A"]]) {
+      Entity("A") { Attribute("x", .int64) }
+      Entity("B") { Attribute("x", .int64) }
+    }
+    let environment = StoreEnvironment(type: .inMemory, url: nil, configurationName: "One", model: model)
+    return (try #require(StoreType.inMemory.factory).open(environment), try model.entity(named: "B"))
+  }
+
   func id(_ entity: EntityDescription, _ key: Int64) -> ManagedObjectID {
     ManagedObjectID(space: store.spaces[entity], key: key)
   }

@@ -125,6 +125,60 @@ import Testing
     #expect(outcomes.withLock { $0.sorted() } == ["saved", "storeBusy true notApplied true"])
   }
 
+  /// Runs a batch request over the people with the name "b" under a lock on another person, while another session
+  /// renames the person "b".
+  ///
+  /// - Parameter request: Runs the request, and returns the changed records.
+  /// - Returns: The number of changed records.
+  private func changedCount(
+    _ request: @escaping @Sendable (ManagedObjectContext, FetchPredicate) throws -> [ManagedObjectID]
+  ) throws -> Int {
+    let isNamedB = FetchPredicate.comparison(.path(PropertyPath("name")), .equal, .value(.string("b")))
+    let session = try schema.administration()
+    try session.run("BEGIN", isPrepared: false)
+    try session.run(
+      """
+      UPDATE \(name: "Person") SET \(name: "name") = 'c', \(name: SQLTable.version) = \(name: SQLTable.version) + 1 \
+      WHERE \(name: "name") = 'b'
+      """, isPrepared: false)
+    let ended = DispatchSemaphore(value: 0)
+    let outcome = Locked<Result<Int, any Error>?>(nil)
+    Thread.detachNewThread {
+      let result = Result {
+        try inContext { context in
+          try context.withLock(on: [try Self.person("a", context)]) { try request(context, isNamedB).count }
+        }
+      }
+      outcome.withLock { $0 = result }
+      ended.signal()
+    }
+    let waiting: SQLFragment = """
+      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
+      """
+    let observer = try schema.administration()
+    while try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
+    try session.run("COMMIT", isPrepared: false)
+    ended.wait()
+    return try #require(outcome.withLock { $0 }).get()
+  }
+
+  @Test func `a batch update under a lock leaves out a record that another writer has changed meanwhile`() throws {
+    let count = try changedCount { context, condition in
+      try context.execute(
+        BatchUpdateRequest(entityName: "Person", predicate: condition, values: ["email": "taken"]))
+    }
+    #expect(count == 0)
+    #expect(try store.fetch("Person", where: .path("email", .equal, .string("taken"))).isEmpty)
+  }
+
+  @Test func `a batch delete under a lock leaves out a record that another writer has changed meanwhile`() throws {
+    let count = try changedCount { context, condition in
+      try context.execute(BatchDeleteRequest(entityName: "Person", predicate: condition))
+    }
+    #expect(count == 0)
+    #expect(try store.fetch("Person", where: .path("name", .equal, .string("c"))).count == 1)
+  }
+
   /// Locks a person, breaks the connection of the lock, and does some more work under the lock.
   ///
   /// - Returns: The error of the lock.

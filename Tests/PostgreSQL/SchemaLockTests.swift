@@ -19,15 +19,7 @@ import Testing
 
   /// Opens the store with a model that has one more attribute.
   private func openExtended() throws -> any PersistentStore {
-    let model = try ManagedObjectModel {
-      Entity("Person") {
-        Attribute("name", .string, optional: true)
-        Attribute("age", .int16, default: 7)
-        Relationship("boss", toOne: "Person", inverse: "staff")
-        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
-      }
-    }
-    return try schema.open(model, options: [PostgreSQLOption.schemaLockTimeout: 0.05])
+    try schema.open(PeopleModel.makeLater(), options: [PostgreSQLOption.schemaLockTimeout: 0.05])
   }
 
   /// Expects that a transaction of the other program, with a statement, keeps the store from being opened until the

@@ -131,14 +131,7 @@ import Testing
     let store = try schema.open(PeopleModel.make())
     try store.insert("Person", ["name": .string("x")])
     store.close()
-    let model = try ManagedObjectModel {
-      Entity("Person") {
-        Attribute("name", .string, optional: true)
-        Attribute("age", .int16, default: 7)
-        Relationship("boss", toOne: "Person", inverse: "staff")
-        Relationship("staff", toMany: "Person", inverse: "boss", ordered: true)
-      }
-    }
+    let model = try PeopleModel.makeLater()
     let refused = #expect(throws: CoherenceError.self) {
       try schema.open(model, options: [StoreOption.migrateAutomatically: false])
     }

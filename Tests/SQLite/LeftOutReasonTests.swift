@@ -21,9 +21,7 @@ import Testing
       }
     }
     album = try model.entity(named: "Album")
-    planner = QueryPlanner(
-      schema: SQLSchema(environment: StoreEnvironment(type: .sqlite, url: nil, model: model), dialect: SQLiteDialect()),
-      dialect: SQLiteDialect(), spaces: IDSpaces(store: StoreIdentifier("s"), model: model))
+    planner = QueryPlanner(for: model)
   }
 
   private func residuals(_ predicate: FetchPredicate?, by sortKeys: [SortKey] = []) throws -> [ResidualPart] {

@@ -144,12 +144,7 @@ import Testing
     let last = names[attributeCount - 1]
     let listed = (1..<valueCount).map { AttributeValue.int(Int64(1_000 + $0)) } + [.int(5)]
     func inContext<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-      let context = ManagedObjectContext(coordinator: coordinator)
-      return try context.performAndWait {
-        let result = try body(context)
-        try context.save()
-        return result
-      }
+      try ManagedObjectContext(coordinator: coordinator).saving(body)
     }
     func records(_ context: ManagedObjectContext) throws -> [ManagedObject] {
       try context.fetch(FetchRequest<ManagedObject>(entityName: "Wide").sort("a0"))

@@ -34,9 +34,7 @@ import Testing
         Relationship("album", toOne: "Album", inverse: "tracks")
       }
     }
-    planner = QueryPlanner(
-      schema: SQLSchema(environment: StoreEnvironment(type: .sqlite, url: nil, model: model), dialect: SQLiteDialect()),
-      dialect: SQLiteDialect(), spaces: IDSpaces(store: StoreIdentifier("s"), model: model))
+    planner = QueryPlanner(for: model)
   }
 
   private func statement(_ predicate: FetchPredicate) throws -> SQLStatement? {

@@ -85,6 +85,39 @@ extension RowCacheTests {
     try other.close()
   }
 
+  @Test func `a change by another program directly after an exclusion without a save is seen`() throws {
+    let place = try TemporaryStore()
+    let path = place.path
+    let isChangeDue = Locked(false)
+    // Logged between the commit of the exclusion and the next step of this process.
+    let log = MessageLog { statement in
+      guard statement == "COMMIT", isChangeDue.withLock({ $0 }) else { return }
+      isChangeDue.withLock { $0 = false }
+      #expect(throws: Never.self) {
+        let other = try OtherProgram(path)
+        try other.run(#"UPDATE "Thing" SET "name" = 'new'"#)
+        try other.close()
+      }
+    }
+    let model = try ManagedObjectModel { Entity("Thing") { Attribute("name", .string) } }
+    let coordinator = PersistentStoreCoordinator(managedObjectModel: model, logger: log.logger)
+    let store = try coordinator.addPersistentStore(type: .sqlite, at: place.url)
+    let writer = context(coordinator)
+    let id = try writer.performAndWait {
+      let thing = try writer.insertNewObject(forEntityName: "Thing")
+      try thing.setValue("old", for: "name")
+      try writer.save()
+      return thing.objectID
+    }
+    try warm([id], in: coordinator)
+    #expect(coordinator.rowCacheStatistics.rows == 1)
+    isChangeDue.withLock { $0 = true }
+    let excludingStore = try #require(store as? any WriterExcluding)
+    try excludingStore.excludingWriters {}
+    #expect(!isChangeDue.withLock { $0 })
+    #expect(try name(id, in: coordinator) == "new")
+  }
+
   @Test func `a checkpoint by another program does no harm`() throws {
     let ids = try fill(2)
     try warm(ids)

@@ -137,7 +137,10 @@ import Testing
     #expect(try again.allocateKeys(1, for: entity).lowerBound > 100_000)
   }
 
-  @Test func `keys ascend although an earlier reservation arrives after a later one`() throws {
+  /// Takes the key of a reservation during which a later one arrives, the key of the later one, and a following key.
+  ///
+  /// - Parameter discardingLater: Whether the keys of the later reservation are discarded before the earlier one arrives.
+  private func takeKeys(discardingLater: Bool) throws -> [Int64] {
     let root = store.entity("Person")
     let blocks = KeyBlocks()
     var next: Int64 = 1
@@ -149,31 +152,21 @@ import Testing
     let earlier = try blocks.take(1, of: root) { count in
       let reserved = reserve(count)
       later += try blocks.take(1, of: root) { reserve($0) }
+      if discardingLater { blocks.discard(of: root) }
       return reserved
     }
     let following = try blocks.take(1, of: root) { reserve($0) }
-    let keys = Array(earlier) + later + Array(following)
+    return Array(earlier) + later + Array(following)
+  }
+
+  @Test func `keys ascend although an earlier reservation arrives after a later one`() throws {
+    let keys = try takeKeys(discardingLater: false)
     #expect(keys.count == 3 && keys == keys.sorted() && Set(keys).count == 3)
   }
 
   @Test func `keys ascend although the keys of a later reservation are discarded before an earlier one arrives`() throws
   {
-    let root = store.entity("Person")
-    let blocks = KeyBlocks()
-    var next: Int64 = 1
-    func reserve(_ count: Int) -> Range<Int64> {
-      defer { next += Int64(count) }
-      return next..<(next + Int64(count))
-    }
-    var later: [Int64] = []
-    let earlier = try blocks.take(1, of: root) { count in
-      let reserved = reserve(count)
-      later += try blocks.take(1, of: root) { reserve($0) }
-      blocks.discard(of: root)
-      return reserved
-    }
-    let following = try blocks.take(1, of: root) { reserve($0) }
-    let keys = Array(earlier) + later + Array(following)
+    let keys = try takeKeys(discardingLater: true)
     #expect(keys.count == 3 && keys == keys.sorted() && Set(keys).count == 3)
   }
 

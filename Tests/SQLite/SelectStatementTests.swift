@@ -41,9 +41,7 @@ import Testing
       Entity("Digital", parent: "Item", isAbstract: true)
       Entity("File", parent: "Digital")
     }
-    planner = QueryPlanner(
-      schema: SQLSchema(environment: StoreEnvironment(type: .sqlite, url: nil, model: model), dialect: SQLiteDialect()),
-      dialect: SQLiteDialect(), spaces: IDSpaces(store: StoreIdentifier("s"), model: model))
+    planner = QueryPlanner(for: model)
   }
 
   private func entity(_ name: String) throws -> EntityDescription { try #require(model.entitiesByName[name]) }

@@ -10,6 +10,7 @@ extension PostgreSQLConnection {
   ///
   /// - Throws: ``ErrorCode/cancelled`` when the server cannot be reached in time; the connection is closed then.
   func cancel() throws {
+    // From now on, the wait for the end of the statement is limited, see `checkSilence`.
     cancellation = .now
     guard let request = PQgetCancel(raw) else { return }
     let end = DispatchSemaphore(value: 0)

@@ -3,7 +3,7 @@ import CoherenceSQL
 import Foundation
 import Logging
 
-/// A check of a connection that does not respond, made over another connection.
+/// A check of a connection that does not respond, made over another connection by the thread that waits for a response.
 struct PostgreSQLProbe {
   private let options: PostgreSQLOptions
   private let logger: Logger
@@ -41,7 +41,8 @@ struct PostgreSQLProbe {
     }
   }
 
-  /// Ends a process that waits for a lost client, on another thread.
+  /// Ends the process of a connection whose socket the client has closed, on another thread. Behind a dead network, the
+  /// process would not notice the close, and would keep its transaction and its locks.
   func endLater(_ process: PostgreSQLProcess, on host: PostgreSQLHost) {
     Thread.detachNewThread { [self] in
       guard let connection = try? PostgreSQLConnection.connect(options, to: host, within: Self.timeout, logger: logger)

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A thread that waits for a connection of a ``PostgreSQLPool``.
+/// A thread that waits for a connection of a ``PostgreSQLPool``. Used under the pool's lock, except for the semaphore.
 final class PostgreSQLPoolWaiter {
   let purpose: PostgreSQLPool.Purpose
   /// The start of the call, which determines the place in the line.

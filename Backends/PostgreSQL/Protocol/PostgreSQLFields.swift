@@ -2,7 +2,8 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// The values of a statement's parameters, in libpq's format. The memory is reused for each statement.
+/// The values of a statement's parameters, in libpq's format. A connection has one object, whose memory is reused for
+/// each statement.
 final class PostgreSQLFields {
   private let buffer = ByteBuffer()
   /// The offset of each value in the buffer; `nil` for null.
@@ -47,6 +48,7 @@ final class PostgreSQLFields {
     }
   }
 
+  /// Appends a list as the value of the next parameter.
   func append(array values: [AttributeValue], as storage: StorageType, clampsDates: Bool = false) throws {
     try append(isNull: false) { try $0.append(array: values, as: storage, clampsDates: clampsDates) }
   }

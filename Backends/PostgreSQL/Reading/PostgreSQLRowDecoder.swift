@@ -11,9 +11,11 @@ final class PostgreSQLRowDecoder: Sendable {
   /// The decoder of one entity's rows.
   private final class EntityDecoder: Sendable {
     let entity: EntityDescription
+    /// The name of the entity in records, compared with the bytes of the third column.
     let name: [UInt8]
+    /// The columns by slot.
     let columns: [Column]
-    /// For each column, the space of the keys in it; the row's own for columns without keys.
+    /// The spaces by slot, see ``RowLayout/spaces(of:in:)``.
     let spaces: [IDSpace]
 
     init(_ entity: EntityDescription, recordName: String, positions: [Int], spaces: [IDSpace]) {
@@ -64,7 +66,8 @@ final class PostgreSQLRowDecoder: Sendable {
     }
   }
 
-  /// Decodes the values of some slots of a row, or its identifier, into uninitialized memory.
+  /// Decodes the values of some slots of a row into uninitialized memory. The slot ``Row/identifierSlot`` stands for
+  /// the identifier.
   ///
   /// - Throws: As ``row(_:)``; the memory is uninitialized then.
   func read(_ fields: some PostgreSQLRow, _ slots: [Int], into values: UnsafeMutablePointer<AttributeValue>) throws {
@@ -106,7 +109,9 @@ final class PostgreSQLRowDecoder: Sendable {
 
   /// Passes a row to an expectation, and decodes only the values that the expectation compares.
   ///
-  /// - Parameter key: Room for the values of the key, used again from row to row.
+  /// - Parameters:
+  ///   - keySlots: The slots of the expectation's key.
+  ///   - key: Room for the values of the key, used again from row to row.
   /// - Throws: As ``row(_:)``, and the errors of the expectation.
   func put(
     _ fields: some PostgreSQLRow, to expectation: any RowExpectation, keySlots: [Int], key: inout [AttributeValue]
@@ -134,7 +139,7 @@ final class PostgreSQLRowDecoder: Sendable {
 
   /// Whether a row has the expected values. Texts and data are compared without being decoded.
   ///
-  /// - Parameter expected: The expected values by slot; `nil` for a slot that is not compared.
+  /// - Parameter expected: The expected values by slot; `nil` to accept any value of a slot.
   private func isEqual(
     _ fields: some PostgreSQLRow, to expected: [AttributeValue?], _ decoder: EntityDecoder
   ) throws -> Bool {

@@ -2,10 +2,6 @@ import CoherenceCore
 import CoherenceSQL
 
 extension PostgreSQLStore: BatchCalculating {
-  func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
-    try batchUpdate(query, values: values, arithmetic: [:])
-  }
-
   func batchUpdate(
     _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
   ) throws -> [ManagedObjectID]? {
@@ -49,11 +45,13 @@ extension PostgreSQLStore: BatchCalculating {
   ///
   /// - Parameter isLocking: Whether the records are locked in their latest state, in one order for all writers, so that
   ///   concurrent transactions wait for each other. Otherwise the block is repeated after a concurrent change of a
-  ///   record.
+  ///   record. The transaction with locks of this thread is not repeated, and always locks the records: each of its
+  ///   statements sees later commits, so that a chosen record might not satisfy the predicate any more.
   private func transaction<T>(
     choosing keys: SQLFragment, of entity: EntityDescription, isLocking: Bool = false,
     _ body: (SQLFragment, PostgreSQLConnection) throws -> T
   ) throws -> T {
+    let isLocking = isLocking || pool.ownLocking != nil
     let key = SQLFragment.column(SQLTable.id, of: "t")
     let locking: SQLFragment = isLocking ? " ORDER BY \(key) FOR NO KEY UPDATE OF \(name: "t")" : ""
     let statement = (keys + locking).rendered(by: PostgreSQLDialect())

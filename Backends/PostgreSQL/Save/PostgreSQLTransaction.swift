@@ -2,7 +2,8 @@ import CoherenceCore
 import CoherenceSQL
 import Foundation
 
-/// A writing transaction whose outcome is known at its end.
+/// A writing transaction with a mark that proves its commit: after a lost connection, the client looks for the mark.
+/// Used by the thread that has the connection.
 struct PostgreSQLTransaction {
   /// The isolation level of a transaction.
   enum Isolation {
@@ -36,7 +37,8 @@ struct PostgreSQLTransaction {
   private let start: Start
   /// The mark that the transaction writes, and whose presence in the database proves the commit.
   private let mark: PostgreSQLCommitMark
-  /// Whether the server confirmed the write of the mark.
+  /// Whether the server confirmed the write of the mark. The statement at the beginning writes no mark if the row of
+  /// the session was removed, or if another store has replaced the store. The commit then inserts the row, or fails.
   private var isMarked = false
   /// Whether the beginning of the transaction locks its first table, so that a response to the lock follows.
   private var locksTable = false
@@ -60,8 +62,8 @@ struct PostgreSQLTransaction {
   /// - Parameters:
   ///   - start: The transaction. An open transaction is rolled back to its state before the block after a failure, and
   ///     is not repeated.
-  ///   - body: Sends ``sendBeginning()`` before its first statement and calls ``receiveBeginning()`` before it receives
-  ///     the first response.
+  ///   - body: Calls ``sendBeginning(locking:)`` before it sends its first statement, and ``receiveBeginning()`` before
+  ///     it receives the first response; or calls ``begin(with:locking:)`` for both. Runs again in each repetition.
   static func run<T>(
     on connection: PostgreSQLConnection, of store: PostgreSQLStore, _ isolation: Isolation = .readCommitted,
     in start: Start = .new, _ body: (inout PostgreSQLTransaction) throws -> T
@@ -110,7 +112,10 @@ struct PostgreSQLTransaction {
   /// Begins a transaction with statements that lock, and leaves it open; or adds the locks to an open transaction,
   /// which stays as it is after a failure.
   ///
-  /// A new transaction is repeated after a deadlock, because it has no other locks. An open one is not.
+  /// A new transaction is repeated after a deadlock. An open transaction is not repeated, because the thread would lose
+  /// the locks that it already has.
+  ///
+  /// - Returns: The results of the statements.
   static func lock(
     on connection: PostgreSQLConnection, in start: Start, _ statements: [SQLFragment]
   ) throws -> [PostgreSQLResult] {
@@ -170,8 +175,8 @@ struct PostgreSQLTransaction {
     isMarked = try connection.receive().affectedCount > 0
   }
 
-  /// Begins the transaction with the lock of a table and a statement, in one round trip. Dates of the statement may be
-  /// out of the server's range, because it only compares them.
+  /// Begins the transaction with the lock of a table and a statement, in one round trip. The statement only compares
+  /// dates, which may therefore be out of the server's range.
   ///
   /// - Returns: The result of the statement.
   mutating func begin(with statement: SQLStatement, locking lock: SQLFragment) throws -> PostgreSQLResult {
@@ -196,6 +201,7 @@ struct PostgreSQLTransaction {
       guard result.command == "COMMIT" else {
         throw CoherenceError(.inputOutput, "The PostgreSQL server did not commit; try again.", isRetryable: true)
       }
+      // Each session adds a row to the table of commits, so that some sessions have to remove the expired rows.
       let isFirstCommit = connection.lastMark == nil
       connection.lastMark = .now
       if isFirstCommit, pool.commitSessions.add() { connection.removeExpiredCommits(in: pool.options.schema) }
@@ -229,8 +235,8 @@ struct PostgreSQLTransaction {
     throw unknownOutcome(error)
   }
 
-  /// Asks the host of the transaction; if that host is lost or has become a standby, asks another host of the
-  /// connection string.
+  /// Asks the host of the transaction for the proof of the commit; if that host is lost or has become a standby, asks
+  /// another host of the connection string.
   private func isCommitted(by deadline: ContinuousClock.Instant) throws -> Bool? {
     do {
       return try isCommitted(on: connection.host, by: deadline)
@@ -246,6 +252,7 @@ struct PostgreSQLTransaction {
     let timeout = max(.zero, deadline - .now)
     let connection = try PostgreSQLConnection.connect(pool.options, to: host, within: timeout, logger: pool.logger)
     connection.isProbe = true
+    // The question has half a second even if the connection came at the end of the time.
     return try connection.within(max(.milliseconds(500), deadline - .now)) {
       try mark.isCommitted(of: self.connection.process, askedOn: connection)
     }

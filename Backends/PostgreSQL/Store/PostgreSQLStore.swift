@@ -78,6 +78,8 @@ final class PostgreSQLStore: PersistentStore {
 
   // MARK: Writing
 
+  /// Checks that the store is open, and open to write.
+  ///
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``.
   func checkIsWritable() throws {
     try pool.checkIsOpen()
@@ -86,7 +88,8 @@ final class PostgreSQLStore: PersistentStore {
 
   /// Runs a block with a connection for writing.
   ///
-  /// - Parameter endsReading: Whether a transaction of reading may be open on the connection, which the block ends.
+  /// - Parameter endsReading: Whether the block may get the connection of a reader of this thread with the reader's
+  ///   transaction still open. The block then ends that transaction.
   /// - Throws: ``ErrorCode/storeReadOnly``, ``ErrorCode/storeDetached``, ``ErrorCode/tooManyConnections``.
   func write<T>(endsReading: Bool = false, _ body: (PostgreSQLConnection) throws -> T) throws -> T {
     try checkIsWritable()

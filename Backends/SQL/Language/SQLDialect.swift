@@ -41,8 +41,8 @@ package protocol SQLDialect: Sendable {
   /// The text after a column in the definition of an index, so that the index has the order of fetches.
   var indexColumnSuffix: SQLFragment { get }
 
-  /// A value as constant text, for definitions, which cannot have parameters; `nil` for one that the engine cannot have
-  /// there.
+  /// A value as constant text, for definitions, which cannot have parameters; `nil` for a value that the engine does
+  /// not take there.
   func constant(_ value: AttributeValue, as storage: StorageType) -> SQLFragment?
 
   // MARK: Expressions
@@ -53,9 +53,9 @@ package protocol SQLDialect: Sendable {
   func cast(_ value: SQLFragment, to storage: StorageType) -> SQLFragment
   /// A boolean constant, as the operand of AND and OR.
   func boolean(_ value: Bool) -> SQLFragment
-  /// Whether two operands, either of which may be null, are the same.
+  /// The operator that tests whether two operands, either of which may be null, are the same.
   var nullSafeEqual: SQLFragment { get }
-  /// Whether two operands, either of which may be null, differ.
+  /// The operator that tests whether two operands, either of which may be null, differ.
   var nullSafeDifferent: SQLFragment { get }
   /// The text after a column in ORDER BY. It puts missing values first in ascending order and last in descending order.
   func orderSuffix(ascending: Bool) -> SQLFragment

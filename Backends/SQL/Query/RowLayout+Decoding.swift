@@ -3,7 +3,8 @@ package import CoherenceCore
 // The parts of decoding rows that do not depend on a store: each store reads cells in its own way.
 
 extension RowLayout {
-  /// For each slot of an entity, the space of the keys in it; the row's own for slots without keys.
+  /// For each slot of an entity, the space of the records to which the slot refers. Slots without references have the
+  /// space of the rows, so that a decoder looks up spaces without a test.
   package func spaces(of entity: EntityDescription, in spaces: IDSpaces) -> [IDSpace] {
     entity.slots.map { slot in
       if case .reference(let relationship) = slot { return spaces[relationship.destination] }

@@ -12,6 +12,7 @@ package struct RowQueries<Query: Sendable>: Sendable {
   package init(of planner: QueryPlanner, _ make: (SQLStatement, RowLayout) -> Query) throws {
     var queries: [ObjectIdentifier: Query] = [:]
     for table in planner.schema.tables {
+      // The key is a parameter, for which each run of the query has another value.
       let (statement, layout) = try planner.row(0, of: table.root)
       queries[ObjectIdentifier(table.root)] = make(statement.rendered(by: planner.dialect), layout)
     }

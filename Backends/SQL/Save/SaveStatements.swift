@@ -19,6 +19,7 @@ package enum SaveParameter: Sendable {
   case entity
   /// The row's value in a slot.
   case slot(Int, StorageType)
+  /// The key at an end of a link, and the position of the link among the links of that end.
   case source, target, sourcePosition, targetPosition
 }
 
@@ -31,7 +32,7 @@ package final class SaveStatements: Sendable {
   /// The greatest number of cached statements, after which the cache is cleared: an entity has many sets of slots.
   private static let limit = 256
 
-  /// The properties by which the cache finds a statement.
+  /// The properties on which the text of a statement depends.
   private enum CacheKey: Hashable {
     case insert(ObjectIdentifier, rows: Int)
     case update(ObjectIdentifier, SlotSet)
@@ -42,7 +43,7 @@ package final class SaveStatements: Sendable {
     self.dialect = dialect
   }
 
-  /// The cached statement of a key, made by the first caller.
+  /// The cached statement of a key. A missing statement is made without the lock, so that two threads may make it.
   private func cached(_ key: CacheKey, _ make: () throws -> SaveStatement) rethrows -> SaveStatement {
     if let statement = cache.withLock({ $0[key] }) { return statement }
     let statement = try make()
@@ -109,12 +110,12 @@ package final class SaveStatements: Sendable {
     return statement(text, [.id, .baseVersion])
   }
 
-  /// Clears a left-out reference to a deleted record.
+  /// Clears a left-out reference to a deleted record. The key of the statement is that of the deleted record.
   package func clear(_ reference: SQLLeftOutReference) -> SaveStatement {
     statement(
       """
       UPDATE \(name: reference.table) SET \(reference.clearingAssignments) \
-      WHERE \(name: reference.column) = \(placeholders(0..<1))
+      WHERE \(name: reference.column) = \(placeholder(0))
       """, [.id])
   }
 
@@ -152,7 +153,7 @@ package final class SaveStatements: Sendable {
 
   private func placeholders(_ indices: Range<Int>) -> SQLFragment { indices.map(placeholder).joined(separator: ", ") }
 
-  /// The assignments of slots for the SET clause, with their parameters, the first of the statement.
+  /// The assignments of slots for the SET clause, with their parameters, which come first in the statement.
   private func assignments(
     _ slots: SlotSet, of entity: EntityDescription, in table: SQLTable
   ) -> ([SQLFragment], [SaveParameter]) {

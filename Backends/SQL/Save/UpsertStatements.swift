@@ -9,7 +9,9 @@ package struct UpsertStatements: Sendable {
   private let recordName: String
   /// The columns of the unique index, by which the engine finds the row to update.
   private let target: [String]
+  /// The slots of which one must differ, so that a stored row is changed; empty to change no stored row.
   private let compared: SlotSet
+  /// The slots that a changed row takes from the given row.
   private let written: SlotSet
 
   /// The name of the given row in the action for a row with the unique values of a stored row.
@@ -20,7 +22,7 @@ package struct UpsertStatements: Sendable {
   ///
   /// - Parameters:
   ///   - constraint: The slots of the constraint.
-  ///   - compared: The slots that decide whether a stored row is changed; empty to change none.
+  ///   - compared: The slots that decide whether a stored row is changed; empty to change no stored row.
   ///   - written: The slots that a changed row takes.
   package init?(
     _ schema: SQLSchema, _ dialect: any SQLDialect, _ entity: EntityDescription, constraint: [Int], compared: SlotSet,
@@ -47,13 +49,15 @@ package struct UpsertStatements: Sendable {
       + columns.enumerated().map { ($1.name, .slot($0, $1.storage)) }
   }
 
-  /// The value of a parameter in a row to insert, and its representation.
+  /// The value of a parameter of ``columns`` in a row to insert, and its representation.
   package func value(of parameter: SaveParameter, in row: Row) -> (AttributeValue, StorageType) {
     switch parameter {
     case .slot(let slot, let storage): (row[slot], storage)
     case .version: (.int(row.version), .int64)
     case .entity: (.string(recordName), .string)
-    default: (.int(row.key), .int64)
+    case .id: (.int(row.key), .int64)
+    case .baseVersion, .source, .target, .sourcePosition, .targetPosition:
+      preconditionFailure("A row to insert has no base version and no end of a link.")
     }
   }
 

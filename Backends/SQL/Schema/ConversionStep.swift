@@ -50,11 +50,14 @@ package struct ConversionStep: Sendable {
   }
 
   /// The statement that reads the values of the records after a key, as many as a page has.
+  ///
+  /// No index has the result of the function in the condition, so that the engine reads the records by their keys. By the
+  /// index of several entities, it would sort all remaining records for each page.
   private func page(after key: Int64?) -> SQLFragment {
     let afterKey: SQLFragment = key.map { "AND \(name: SQLTable.id) > \(key: $0) " } ?? ""
     return """
       SELECT \(name: SQLTable.id), \(name: former) FROM \(name: table) \
-      WHERE \(name: SQLTable.entity) \(list: entities.map(AttributeValue.string), as: .string) \
+      WHERE COALESCE(\(name: SQLTable.entity), '') \(list: entities.map(AttributeValue.string), as: .string) \
       \(afterKey)ORDER BY \(name: SQLTable.id) LIMIT \(number: Self.pageSize)
       """
   }

@@ -8,7 +8,11 @@ package struct SQLNames {
   /// Marks a name as used.
   package mutating func reserve(_ name: String) { taken.insert(dialect.identity(ofName: name)) }
 
-  /// The first free candidate; failing that, the first candidate shortened and marked with a digest of `key`.
+  /// Reserves a name: the first free candidate; without a free candidate, the beginning of the first candidate with a
+  /// digest.
+  ///
+  /// - Parameter key: The text of which the digest is made. It is unique among the names, and the same whenever
+  ///   programs derive the names from equal models, so that all of them get the same name.
   package mutating func allocate(_ candidates: [String], key: String) -> String {
     if let name = candidates.first(where: isFree) {
       reserve(name)
@@ -21,6 +25,7 @@ package struct SQLNames {
         reserve(name)
         return name
       }
+      // An earlier name has the same beginning and the same digest.
       attempt += "'"
     }
   }
@@ -30,7 +35,7 @@ package struct SQLNames {
       && !taken.contains(dialect.identity(ofName: name))
   }
 
-  /// The beginning of a name, whole characters of it, with room for a digest.
+  /// The beginning of a name, without a part of a character, and with room for `~` and a digest.
   private func shortened(_ name: String) -> String {
     let prefix = dialect.isReserved(name) ? "_" + name : name
     var result = ""

@@ -153,11 +153,11 @@ package struct SchemaChange {
     let migration = SchemaMigration(
       from: MigrationSource(
         stored: namedSchema, remaining: remaining, drops: drops, conversions: conversions),
-      to: schema, isKnownModel: age != .unseen, wasOpenedByOtherModel: wasOpenedByOtherModel, rederiving: rederived,
-      dialect: dialect)
+      // A user without the right to change the store reads it without the completion.
+      to: schema, isKnownModel: age != .unseen, wasOpenedByOtherModel: wasOpenedByOtherModel, completes: canMigrate,
+      rederiving: rederived, dialect: dialect)
     stages = migration.stages
-    // A user without the right to change the store reads it without the completion.
-    statements = migration.statements + (canMigrate ? migration.completion : [])
+    statements = migration.statements
     constraints = migration.constraints
     state.schema = remaining.merging(StoredSchema(schema), isNewest: age == .unseen)
   }
@@ -182,7 +182,8 @@ package struct SchemaChange {
     var drops: [SchemaDrops] = []
     try lookUpSuspectedRenames(count)
     for mismatch in mismatches {
-      let number = try mismatch.count.map(count)
+      var number = try mismatch.count.map(count)
+      if mismatch.count == nil, mismatch.drops != nil { number = 0 }
       if mismatch.isOptional, let number, number > 0 {
         warnings.append("\(mismatch.sentence) (\(number))")
         continue

@@ -88,9 +88,16 @@ struct SchemaDifferences {
     if wanted.type != stored.type {
       let sentence = "\(path) is of type \(stored.type) in the store and \(wanted.type) in the model"
       let entities = old.entityNames(from: stored.entity)
-      guard converts, let conversion = ColumnConversion(stored, to: column, root: table.root, entities: entities) else {
-        let isAttribute = [stored.type, wanted.type].allSatisfy { StorageType(ofTypeNamed: $0) != nil }
-        let advice = isAttribute && converts ? "; a conversion of the attribute, as `converting`, keeps them" : ""
+      let conversion = ColumnConversion(stored, to: column, root: table.root, entities: entities)
+      if converts, stored.isDerived == true, wanted.isDerived == true, conversion?.mayLoseValues != false {
+        return [
+          .replacement("\(sentence).", table: table.name, column: stored.name, drops: drops(of: stored, in: table))
+        ]
+      }
+      guard converts, let conversion else {
+        let isConvertible =
+          [stored.type, wanted.type].allSatisfy { StorageType(ofTypeNamed: $0) != nil } && wanted.isDerived != true
+        let advice = isConvertible && converts ? "; a conversion of the attribute, as `converting`, keeps them" : ""
         return [loss("\(sentence)\(advice).", of: stored, in: table)]
       }
       return [conversionMismatch(sentence, conversion, of: stored, in: table)]
@@ -167,7 +174,11 @@ struct SchemaDifferences {
   ) -> SchemaMismatch {
     .loss(
       sentence, table: table.name, column: column.name, count: values(of: column, in: table),
-      drops: SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)]))
+      drops: drops(of: column, in: table))
+  }
+
+  private func drops(of column: StoredSchema.Column, in table: StoredSchema.Table) -> SchemaDrops {
+    SchemaDrops(columns: [SchemaDrops.Column(root: table.root, key: column.key)])
   }
 
   /// Counts the records of entities.

@@ -10,10 +10,10 @@ package struct SchemaMigration: Sendable {
   package private(set) var stages: [SchemaStage] = []
   /// The statements, in order. Empty when the store needs no change.
   package private(set) var statements: [SQLFragment] = []
-  /// The statements to run after ``statements``, by a user with the right to change the store. They correct records of
+  /// The statements, among ``statements`` if the user has the right to change the store, that correct records of
   /// programs with another model: they fill in required values, and replace former names of entities that earlier
   /// versions of the framework left.
-  private(set) var completion: [SQLFragment] = []
+  private var completion: [SQLFragment] = []
   /// The unique indexes of existing tables, to be made after all statements and a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
   private let schemaStatements: SchemaStatements
@@ -50,10 +50,11 @@ package struct SchemaMigration: Sendable {
   ///   - isKnownModel: Whether a program has opened the store with the model before.
   ///   - wasOpenedByOtherModel: Whether a program with another model opened the store last, which may have written
   ///     records without values that the model requires.
+  ///   - completes: Whether records of programs with another model are corrected.
   ///   - rederived: The names of entities that the last model did not have in the same form.
   init(
     from source: MigrationSource, to schema: SQLSchema, isKnownModel: Bool, wasOpenedByOtherModel: Bool,
-    rederiving rederived: Set<String>, dialect: any SQLDialect
+    completes: Bool, rederiving rederived: Set<String>, dialect: any SQLDialect
   ) {
     let (old, remaining) = (source.stored, source.remaining)
     self.isKnownModel = isKnownModel
@@ -65,14 +66,19 @@ package struct SchemaMigration: Sendable {
     let changed = source.conversions.filter { !$0.isIdentity(in: dialect) }
     converted = Set(changed.map { SchemaDrops.Column(root: $0.root, key: $0.key) })
     if wasOpenedByOtherModel { completion = old.renamesOfRecordsWithFormerNames() }
+    // While the indexes find the references to the records.
+    deleteRecords(from: old)
     dropIndexes(of: old)
     drop(from: old)
     for conversion in changed { convert(conversion, in: old) }
     createTables(missingIn: remaining)
     extendTables(remaining)
+    // Before other values are derived from the corrected values.
+    if completes { statements += completion }
     derive(remaining)
-    deriveFromOthers(remaining)
+    // The members of each owner are found by the index of their references.
     createIndexes(missingIn: old)
+    deriveFromOthers(remaining)
   }
 
   // MARK: Adding
@@ -232,7 +238,7 @@ package struct SchemaMigration: Sendable {
 
   // MARK: Dropping
 
-  /// Drops link tables and columns, and deletes the records of dropped entities.
+  /// Drops link tables and columns. The indexes of the columns must have been dropped.
   private mutating func drop(from old: StoredSchema) {
     statements += drops.linkTables.sorted().map { schemaStatements.dropTable($0) }
     for table in old.tables {
@@ -240,6 +246,10 @@ package struct SchemaMigration: Sendable {
         statements.append(schemaStatements.dropColumn(column.name, of: table.name))
       }
     }
+  }
+
+  /// Deletes the records of dropped entities.
+  private mutating func deleteRecords(from old: StoredSchema) {
     for table in old.tables {
       guard let entities = drops.entities[table.root], !entities.isEmpty else { continue }
       deleteRecords(of: entities, from: table, old)
@@ -251,10 +261,7 @@ package struct SchemaMigration: Sendable {
     let names = old.recordNames(of: entities.sorted()).map(AttributeValue.string)
     let isOfDroppedEntity: SQLFragment = "\(name: SQLTable.entity) \(list: names, as: .string)"
     for other in old.tables {
-      for column in other.columns
-      where column.foreignKey?.table == table.name
-        && !drops.columns.contains(SchemaDrops.Column(root: other.root, key: column.key))
-      {
+      for column in other.columns where column.foreignKey?.table == table.name {
         statements.append(
           """
           UPDATE \(name: other.name) SET \(name: column.name) = NULL WHERE \(name: column.name) IN \

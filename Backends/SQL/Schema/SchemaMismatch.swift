@@ -9,7 +9,7 @@ package struct SchemaMismatch: Sendable {
   /// The column whose values are counted; `nil` for records and links.
   let column: String?
   /// Counts the values or records for which the difference matters. Without a count, a difference with a ``conversion``
-  /// never matters, and any other difference always does.
+  /// never matters, a difference with ``drops`` costs nothing, and any other difference always matters.
   let count: SQLFragment?
   /// The parts whose removal ends the difference; `nil` when no removal does.
   let drops: SchemaDrops?
@@ -29,6 +29,11 @@ package struct SchemaMismatch: Sendable {
     _ sentence: String, table: String, column: String?, count: SQLFragment, drops: SchemaDrops
   ) -> SchemaMismatch {
     SchemaMismatch(sentence: sentence, table: table, column: column, count: count, drops: drops)
+  }
+
+  /// A difference whose end removes values that the migration computes again.
+  static func replacement(_ sentence: String, table: String, column: String, drops: SchemaDrops) -> SchemaMismatch {
+    SchemaMismatch(sentence: sentence, table: table, column: column, count: nil, drops: drops)
   }
 
   /// The loss that the end of the difference causes.

@@ -11,6 +11,7 @@ package struct StoreState: Sendable, Hashable {
   // would misread. Format 4 has names of entities in records that differ from the names in the model. Only stores with
   // such a name have it, so that earlier versions of the framework still open all other stores.
   private static let readableFormats: Set = ["1", "2", "3", "4"]
+  /// The format in which the state is written.
   private var format: String {
     schema.tables.contains { $0.entities.contains { $0.recordName != nil } } ? "4" : "3"
   }
@@ -43,7 +44,7 @@ package struct StoreState: Sendable, Hashable {
 
   private static func unreadable(at location: String, underlying: (any Error)? = nil) -> CoherenceError {
     CoherenceError(
-      .storeCorrupt, "The description of itself that \(location) keeps cannot be read; restore it from a backup.",
+      .storeCorrupt, "The metadata of \(location) cannot be read; restore the store from a backup.",
       underlying: underlying)
   }
 

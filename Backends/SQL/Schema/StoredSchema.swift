@@ -60,6 +60,9 @@ package struct StoredSchema: Sendable, Hashable, Codable {
     /// Whether the engine keeps checking the references for another model, though the newest model does not ask for the
     /// check; see ``StoredSchema/retainRules(besides:)``. `nil` for no.
     package var retainsForeignKey: Bool?
+    /// Whether the values are derived, and can be computed again. `nil` for no, or for unknown: an earlier version of
+    /// the framework has recorded the column.
+    package var isDerived: Bool?
 
     package var key: SQLColumn.Key { SQLColumn.Key(entity: entity, slot: slot) }
   }
@@ -273,11 +276,13 @@ extension StoredSchema.Column {
   init(_ column: SQLColumn) {
     var isOptional = true
     var retainsTarget: Bool?
+    var isDerived: Bool?
     let type: String
     switch column.slot {
     case .attribute(let attribute):
       type = attribute.type.canonicalName
       isOptional = attribute.isOptional
+      if attribute.derivation != nil { isDerived = true }
     case .reference(let relationship):
       type = "reference"
       if !relationship.isOptional || relationship.inverse?.deleteRule == .deny { retainsTarget = true }
@@ -285,7 +290,7 @@ extension StoredSchema.Column {
     }
     self.init(
       entity: column.key.entity, slot: column.key.slot, name: column.name, type: type, isOptional: isOptional,
-      foreignKey: column.foreignKey, retainsTarget: retainsTarget)
+      foreignKey: column.foreignKey, retainsTarget: retainsTarget, isDerived: isDerived)
   }
 }
 

@@ -1,10 +1,11 @@
 import CoherenceCore
 import Foundation
 
-/// The names of the options of SQLite stores, beside those of ``StoreOption``.
+/// The names of the options of SQLite stores, beside those of ``StoreOption``. Attaching a store with a value of
+/// another type, or out of the range, throws ``ErrorCode/invalidOption``.
 ///
-/// Stores of one file in one process share their writing connection; the strictest `synchronous` of these
-/// stores then applies to all of them.
+/// Stores of one file in one process share their writing connection. The strictest `synchronous` of these stores then
+/// applies to all of them. The `busyTimeout` of the first attached store applies to all of their saves.
 public enum SQLiteOption {
   /// The durability of saves. A `string`.
   ///

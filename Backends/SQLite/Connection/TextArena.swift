@@ -1,4 +1,5 @@
-/// A block of memory for the texts bound to one run of a statement, reused for the next run.
+/// A block of memory for the texts bound to one run of a statement, reused for the next run. SQLite reads the texts
+/// there, and makes no copies.
 struct TextArena: ~Copyable {
   private static let capacity = 16_384
   /// Allocated for the first text: most statements bind none.
@@ -7,11 +8,12 @@ struct TextArena: ~Copyable {
 
   deinit { base?.deallocate() }
 
-  /// Forgets all texts.
+  /// Frees the memory for the texts of the next run. No run may use the former texts afterwards.
   mutating func clear() { used = 0 }
 
-  /// Copies a text without a trailing zero; returns `nil` if the rest of the arena is too small, or if the text is not
-  /// contiguous in memory.
+  /// Copies a text into the arena, without a trailing zero. The copy lasts until ``clear()``.
+  ///
+  /// - Returns: The copy; `nil` if the rest of the arena is too small, or if the text is not contiguous in memory.
   @inline(__always) mutating func add(_ text: String) -> (start: UnsafePointer<CChar>, count: Int)? {
     let base = base ?? makeBase()
     let start = base + used

@@ -15,7 +15,7 @@ final class SQLiteFiles: Sendable {
 
   /// The path of the database without symbolic links: SQLite keeps the log beside the file that they lead to.
   let path: String
-  /// The files as `note` has found them last.
+  /// The files as ``note()`` found them last.
   private let openFiles = Mutex<[File]>([])
 
   init(path: String) { self.path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
@@ -46,7 +46,8 @@ final class SQLiteFiles: Sendable {
   /// Whether the database was moved, deleted or replaced.
   var isDatabaseMissing: Bool { openFiles.withLock { $0 }.contains { $0.path == path && !$0.isInPlace } }
 
-  /// Whether another process may have begun another log in the place of a deleted one.
+  /// Whether another process may have begun another log in the place of a deleted log. Asked after the deletion of a
+  /// file only, because the log of this process has content too.
   ///
   /// A reader of this process leaves an empty log where it finds none. Another process would have made an index of its
   /// own, or written into the log.

@@ -10,10 +10,13 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
   // own readers read it: `state` notices a simultaneous write.
   private let start: UnsafeRawPointer
 
+  /// The size in bytes of the index's first region, which SQLite maps as a whole. The region begins with two copies of
+  /// the header.
   private static let regionSize: CInt = 32_768
   private static let headerSize = 48
 
-  /// The index of a connection's log, which is open once the connection has read a page.
+  /// The index of a connection's log; `nil` while the connection has no log open. A log is open once the connection has
+  /// read a page.
   init?(of connection: OpaquePointer?) {
     var file: UnsafeMutablePointer<sqlite3_file>?
     guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
@@ -32,33 +35,46 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
   @inline(__always) var state: SQLiteLogState? {
     // A writer begins with the second copy of the header; a reader begins with the first.
     atomicMemoryFence(ordering: .acquiring)
-    let first = words(at: 0)
+    let first = header(at: 0)
     atomicMemoryFence(ordering: .acquiring)
-    let second = words(at: Self.headerSize)
+    let second = header(at: Self.headerSize)
     atomicMemoryFence(ordering: .acquiring)
     guard first == second, first.isInUse, first.hasKnownFormat else { return nil }
-    return SQLiteLogState(commits: first.commits, frames: first.third, checksum: first.fourth, salts: first.fifth)
+    return SQLiteLogState(
+      commits: first.commits, frames: first.frames, checksum: first.checksum, salts: first.salts)
   }
 
-  /// A copy of the header.
-  private struct Words: Equatable {
-    let first: UInt64
-    let second: UInt64
-    let third: UInt64
-    let fourth: UInt64
-    let fifth: UInt64
-    let sixth: UInt64
+  /// A copy of the header, as words of eight bytes. A word has neighbouring fields of the format, because two copies
+  /// are compared faster by words than by fields.
+  private struct Header: Equatable {
+    /// The version of the format, and four unused bytes.
+    let format: UInt64
+    /// The counter of commits, whether the index is initialized, the byte order of checksums, and the size of a page.
+    let commitsAndFlags: UInt64
+    /// The number of the last frame, and the number of the database's pages.
+    let frames: UInt64
+    /// The checksum of all frames up to the last.
+    let checksum: UInt64
+    let salts: UInt64
+    /// The checksum of the fields above.
+    let ownChecksum: UInt64
 
     /// A counter that rises with each committed transaction.
-    var commits: UInt32 { withUnsafeBytes(of: second) { $0.load(as: UInt32.self) } }
-    var isInUse: Bool { withUnsafeBytes(of: second) { $0[4] } != 0 }
+    var commits: UInt32 { withUnsafeBytes(of: commitsAndFlags) { $0.load(as: UInt32.self) } }
+    /// Whether a connection has initialized the index.
+    var isInUse: Bool { withUnsafeBytes(of: commitsAndFlags) { $0[4] } != 0 }
     /// Whether the header has the documented version of the format.
-    var hasKnownFormat: Bool { withUnsafeBytes(of: first) { $0.load(as: UInt32.self) } == 3_007_000 }
+    var hasKnownFormat: Bool { withUnsafeBytes(of: format) { $0.load(as: UInt32.self) } == 3_007_000 }
   }
 
-  @inline(__always) private func words(at offset: Int) -> Words {
+  /// Reads a copy of the header.
+  ///
+  /// - Parameter offset: The beginning of the copy in the region, in bytes.
+  @inline(__always) private func header(at offset: Int) -> Header {
     func word(_ index: Int) -> UInt64 { start.load(fromByteOffset: offset + 8 * index, as: UInt64.self) }
-    return Words(first: word(0), second: word(1), third: word(2), fourth: word(3), fifth: word(4), sixth: word(5))
+    return Header(
+      format: word(0), commitsAndFlags: word(1), frames: word(2), checksum: word(3), salts: word(4),
+      ownChecksum: word(5))
   }
 }
 
@@ -68,7 +84,8 @@ struct SQLiteLogIndex: Equatable, @unchecked Sendable {
 /// it, and the salts of the log, which change whenever the log begins anew. So equal states have equal content, and as
 /// long as a connection of the process has the log open, no state comes back.
 struct SQLiteLogState: Hashable, Sendable {
-  /// A counter that rises with each committed transaction. It is no part of the mark: a recovery sets it back.
+  /// A counter that rises with each committed transaction. It is no part of the mark, because a recovery of the log
+  /// sets it back.
   let commits: UInt32
   /// The last frame, and the number of the database's pages.
   fileprivate let frames: UInt64
@@ -87,11 +104,11 @@ struct SQLiteLogState: Hashable, Sendable {
   /// The number of frames in the log; a frame has a page of the database.
   var frameCount: Int { Int(withUnsafeBytes(of: frames) { $0.load(as: UInt32.self) }) }
 
-  /// Whether it is certain that nothing but a transaction of this process lies between another state and this later
-  /// one.
+  /// Whether it is certain that a transaction of this process, and no other commit, lies between an earlier state and
+  /// this state.
   ///
-  /// - Parameter hasWritten: Whether that transaction has certainly changed a page. One that changes none leaves no
-  ///   trace, and the next state would be another process's.
+  /// - Parameter hasWritten: Whether that transaction has certainly changed a page. A transaction without a change
+  ///   makes no state: the next state would be that of another process's commit.
   func isNext(to former: SQLiteLogState, hasWritten: Bool) -> Bool {
     hasWritten ? commits == former.commits &+ 1 : self == former
   }

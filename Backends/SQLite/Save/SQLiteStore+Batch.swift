@@ -2,10 +2,6 @@ import CoherenceCore
 import CoherenceSQL
 
 extension SQLiteStore: BatchCalculating {
-  func batchUpdate(_ query: StoreQuery, values: [Int: AttributeValue]) throws -> [ManagedObjectID]? {
-    try batchUpdate(query, values: values, arithmetic: [:])
-  }
-
   func batchUpdate(
     _ query: StoreQuery, values: [Int: AttributeValue], arithmetic: [Int: SlotArithmetic]
   ) throws -> [ManagedObjectID]? {
@@ -13,7 +9,8 @@ extension SQLiteStore: BatchCalculating {
     let statements = BatchStatements(schema: schema)
     let update = try statements.update(query.entity, keys: keys, values: values, arithmetic: arithmetic)
     let check = try statements.overflows(query.entity, keys: keys, arithmetic: arithmetic)
-    // The condition leaves room for some hundred further values. Core makes a change with more.
+    // The planner's limit for conditions leaves room for some hundred new values. Core makes an update with more
+    // values.
     let counts = [update, check].compactMap { $0?.bindingCount(bindsArrays: false) }
     guard counts.allSatisfy({ $0 <= SQLiteDialect.maximumParameters }) else { return nil }
     let space = spaces[query.entity]
@@ -27,7 +24,7 @@ extension SQLiteStore: BatchCalculating {
         }.map { ManagedObjectID(space: space, key: $0) }
       } catch let failure as SQLiteFailure where failure.isConstraint && !arithmetic.isEmpty {
         // SQLite checks uniqueness record by record, against records that the statement has not updated yet. Core
-        // updates unique values in an order without conflicts.
+        // updates unique values in an order without conflicts. A constant violates a constraint in every order.
         return nil
       }
     }

@@ -6,6 +6,7 @@ extension SQLiteStore: RelationshipDeriving {
     try write { session in
       var former: SQLiteLogState?
       let rows = try save(request, session) { former = states?.index.state }
+      // In the block, so that no later save of this process has changed the state of the file yet.
       committed(states?.change(since: former, hasWritten: request.writesRows), rows)
     }
     sendSignals(of: request)
@@ -13,8 +14,8 @@ extension SQLiteStore: RelationshipDeriving {
 }
 
 extension SQLiteSession {
-  /// Computes derived values at the end of a transaction. SQLite allows one writer at a time, over all processes, so no
-  /// other transaction changes the records in between.
+  /// Computes derived values at the end of a save's transaction. SQLite allows one writer at a time, over all
+  /// processes, so no other transaction changes the records in between.
   ///
   /// - Returns: The new rows of the owners whose values changed.
   /// - Throws: ``ErrorCode/arithmeticOverflow``, and errors of the file.

@@ -2,7 +2,7 @@ import CoherenceCore
 
 extension SQLiteStore: WriterExcluding {
   func excludingWriters<T>(_ body: () throws -> T) throws -> T {
-    try writableFile().excludingWriters(body)
+    try excludingWriters(timeout: nil, body)
   }
 
   func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {

@@ -4,8 +4,8 @@ import CoherenceSQL
 // Explanations of refused saves, made after the save was rolled back.
 
 extension SQLiteSave {
-  /// Returns the error of a refused save: a version conflict if a record has another version, otherwise SQLite's
-  /// failure. The save was rolled back before.
+  /// Returns the error of a refused save, which was rolled back before: a version conflict if a record has another
+  /// version, otherwise SQLite's failure. A version conflict comes first, because Core can resolve it.
   func explanation(of refusal: Refusal) throws -> any Error {
     let conflicts = try session.inReadTransaction { try request.conflicts { try row($0) } }
     guard conflicts.isEmpty, let failure = refusal.failure else {

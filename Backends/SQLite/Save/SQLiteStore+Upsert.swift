@@ -10,7 +10,8 @@ extension SQLiteStore: BatchUpserting {
         schema, SQLiteDialect(), entity, constraint: constraint, compared: compared, written: written)
     else { return nil }
     let parameters = statements.columns.map(\.parameter)
-    // Few parameters: SQLite compares each with all before it.
+    // Several statements with few values each: to prepare a statement, SQLite compares each value with all values
+    // before it.
     let size = max(1, min(32, 1_000 / parameters.count))
     return try write { session in
       do {
@@ -29,7 +30,7 @@ extension SQLiteStore: BatchUpserting {
         }
         return BatchUpsertOutcome(of: rows, returning: keys, in: spaces[entity])
       } catch let failure as SQLiteFailure where failure.isConstraint {
-        // Core finds the row and the constraint.
+        // Nothing was changed. Core saves the rows in another way, whose error names the row and the constraint.
         return nil
       }
     }

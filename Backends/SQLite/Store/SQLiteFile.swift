@@ -31,12 +31,15 @@ final class SQLiteFile: Sendable {
   let nextShortening = Atomic<Int>(0)
   /// The listeners of all stores of the file.
   let signals = SignalHub()
+  /// The greatest `synchronous` of the stores so far, which the writer has; `nil` before the first store has set it.
   private let synchronous: Mutex<SQLiteOptions.Synchronous?> = Mutex(nil)
   /// The thread that keeps a transaction open, and the lock, until its first save; zero for none.
   private let excluder = Atomic<UInt>(0)
+  /// Whether the open transaction of an exclusion has certainly written. Used by the thread of the exclusion only.
+  private let hasExclusionWritten = Atomic<Bool>(false)
   /// The number of open stores. Operations of closed stores may still run.
   private let storeCount = Atomic<Int>(0)
-  /// Signalled when the connection is closed.
+  /// Signalled when the connection is closed. An object of its own, because waiting threads outlive the file.
   private let closed = DispatchSemaphore(value: 0)
 
   private init(path: String, busyTimeout: TimeInterval, logger: Logger) throws {
@@ -73,7 +76,7 @@ final class SQLiteFile: Sendable {
     closed.signal()
   }
 
-  /// Counts a store that was opened, until ``storeDidClose()``.
+  /// Adds a store to the number of open stores. The store's `close()` calls ``storeDidClose()``.
   func storeDidOpen() { storeCount.add(1, ordering: .acquiringAndReleasing) }
   func storeDidClose() { storeCount.subtract(1, ordering: .acquiringAndReleasing) }
   /// Whether a store is open.
@@ -104,7 +107,8 @@ final class SQLiteFile: Sendable {
 
   // MARK: Writing
 
-  /// Runs a block with the connection that writes.
+  /// Runs a block with the connection that writes. In an exclusion of the calling thread, the block continues the open
+  /// transaction, and a commit in the block ends the exclusion.
   ///
   /// - Throws: ``ErrorCode/cancelled`` when the task is cancelled during the wait for other writers; the errors of the
   ///   block.
@@ -129,14 +133,13 @@ final class SQLiteFile: Sendable {
   /// Whether the calling thread excludes other writers.
   var isExcludingOthers: Bool { excluder.load(ordering: .relaxed) == callingThread }
 
-  /// Runs a block in the only writing transaction of the file, which ends with the first save.
-  func excludingWriters<T>(_ body: () throws -> T) throws -> T {
-    if isExcludingOthers { return try body() }
-    try writing.lock(timeout: nil, of: "'\(path)'")
-    return try excluding(timeout: nil, body)
-  }
+  /// Records a write in the open transaction of the calling thread's exclusion, which changes no rows of records.
+  func didWriteInExclusion() { hasExclusionWritten.store(true, ordering: .relaxed) }
 
-  /// Runs a block in the only writing transaction of the file, if the file has no other one in time.
+  /// Runs a block in the only writing transaction of the file, which ends with the first save or with the block.
+  ///
+  /// - Parameter timeout: The longest wait for other writers; `nil` for no limit in this process, and for the limit of
+  ///   the option `busyTimeout` with other processes.
   func excludingWriters<T>(timeout: Duration?, _ body: () throws -> T) throws -> T {
     if isExcludingOthers { return try body() }
     let deadline = timeout.map { ContinuousClock.now + $0 }
@@ -168,7 +171,8 @@ final class SQLiteFile: Sendable {
     try? writer.use { session in
       do {
         try session.execute("COMMIT")
-        states?.keepMark(since: former)
+        // A transaction without a write makes no state. A later state is then the work of another process.
+        if hasExclusionWritten.load(ordering: .relaxed) { states?.keepMark(since: former) }
       } catch {
         session.rollBack()
       }
@@ -177,12 +181,14 @@ final class SQLiteFile: Sendable {
   }
 
   private func endExclusion() {
+    hasExclusionWritten.store(false, ordering: .relaxed)
     excluder.store(0, ordering: .relaxed)
     writing.unlock()
   }
 
   // MARK: One per process
 
+  /// The file with an identity, as long as its connection is open: also after the last store has released the file.
   private struct Reference {
     weak var file: SQLiteFile?
     private let closed: DispatchSemaphore
@@ -197,18 +203,20 @@ final class SQLiteFile: Sendable {
     /// - Returns: `false` after the limit.
     func waitUntilClosed(within limit: DispatchTimeInterval) -> Bool {
       guard closed.wait(timeout: .now() + limit) == .success else { return false }
-      // For other callers.
+      // A signal ends the wait of one thread. The next thread that waits needs another signal.
       closed.signal()
       return true
     }
   }
+  /// The open files of this process, by identity. Each opening of a file removes the closed files.
   private static let openFiles = Mutex<[FileIdentity: Reference]>([:])
 
-  /// The lock of a file during its opening, and the number of users of the lock.
+  /// The lock of a file during its opening. The last user removes the lock.
   private struct Opening {
     let lock = Locked<Void>(())
     var userCount = 0
   }
+  /// The locks of files that threads are opening or looking up, by identity.
   private static let openings = Mutex<[FileIdentity: Opening]>([:])
 
   /// Runs a block in which no other thread opens the file. An opening waits while another process has locked the file,
@@ -233,6 +241,7 @@ final class SQLiteFile: Sendable {
   static func shared(
     path: String, options: SQLiteOptions, logger: Logger, created: () throws -> Void = {}
   ) throws -> SQLiteFile {
+    // A path at which other threads or programs remove each new file ends in an error.
     var attempts = 100
     while true {
       try checkIsInPlace(path, openFiles.withLock { $0 })

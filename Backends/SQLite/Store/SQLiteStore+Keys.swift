@@ -4,12 +4,18 @@ import CoherenceSQL
 extension SQLiteStore {
   func allocateKeys(_ count: Int, for root: EntityDescription) throws -> Range<Int64> {
     // Reserved keys are handed out without the file, so the state of the store is checked first.
-    _ = try writableFile()
+    let file = try writableFile()
     guard count > 0 else { return 1..<1 }
     let table = try schema.requireTable(for: root)
     // Allocated in the transaction that excludes other writers. Other threads must not get keys that are not committed
     // yet.
-    if isExcludingWriters { return try write { session in try reserveKeys(count, of: table, session) } }
+    if isExcludingWriters {
+      return try file.write { session in
+        let keys = try reserveKeys(count, of: table, session)
+        file.didWriteInExclusion()
+        return keys
+      }
+    }
     return try keys.take(count, of: root) { number in
       do {
         return try write { session in

@@ -10,6 +10,7 @@ extension SQLiteStore: StoreSignaling {
       // The transaction of an exclusion is committed at the end of the exclusion.
       if session.isInTransaction {
         try session.rewriteUserVersion()
+        file.didWriteInExclusion()
       } else {
         try inTransactionWithoutRowChanges(session) { try session.rewriteUserVersion() }
       }

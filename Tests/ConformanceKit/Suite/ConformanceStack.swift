@@ -143,4 +143,13 @@ public final class ConformanceStack: Sendable {
       return result
     }
   }
+
+  /// Runs the body in a new context and a child of it, entered one within the other.
+  func nested(
+    _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
+  ) throws {
+    let parent = context()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+    try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
+  }
 }

@@ -14,15 +14,6 @@ extension ConformanceSubject {
     ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
   }
 
-  /// Runs the body in a parent and a child of it, entered one within the other.
-  private static func nested(
-    _ stack: ConformanceStack, _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
-  ) throws {
-    let parent = stack.context()
-    let child = child(of: parent)
-    try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
-  }
-
   @CasesBuilder private static var followers: [Case] {
     Case("a follower of a context sees what a child of the context saves past it, and batch requests of the child") {
       stack in
@@ -67,7 +58,7 @@ extension ConformanceSubject {
     }
     Case("a child sees unsaved changes of its parent") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try parent.one("Album").setValue("X", for: "title")
         try parent.make("Album", ["title": "B"])
         try expectEqual(try child.names("Album"), ["B", "X"])
@@ -76,7 +67,7 @@ extension ConformanceSubject {
     }
     Case("a child sees unsaved changes of its parent after a save of another property past the parent") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         child.savesPastParent = true
         try parent.one("Album").setValue("parent's", for: "title")
         let album = try child.one("Album")
@@ -99,7 +90,7 @@ extension ConformanceSubject {
     }
     Case("a child saves past a parent with an unsaved target, after its own save and another writer's") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         (child.savesPastParent, child.mergePolicy) = (true, .objectTrumps)
         try parent.one("Album").setObject(try parent.make("Artist", ["name": "M"]), for: "artist")
         let album = try child.one("Album")
@@ -175,7 +166,7 @@ extension ConformanceSubject {
     }
     Case("a child does not see objects that its parent deleted") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         parent.delete(try parent.one("Album", where: equal("title", "A")))
         try parent.processPendingChanges()
         try expectEqual(try child.names("Album"), ["B"])
@@ -186,7 +177,7 @@ extension ConformanceSubject {
         try context.make("Artist", ["name": "M"])
         try context.make("Album", ["title": "A"])
       }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try parent.one("Album").setObject(try parent.one("Artist"), for: "artist")
         try expectEqual(try child.one("Artist").labels(of: "albums"), ["A"])
         try expectEqual(try child.one("Album").object(for: "artist")?.label, "M")
@@ -194,7 +185,7 @@ extension ConformanceSubject {
       }
     }
     Case("a record is another object in a child, of the same identifier") { stack in
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         let album = try parent.make("Album", ["title": "A"])
         let same = try child.existingObject(with: album.objectID)
         try expect(album !== same, "two instances")
@@ -207,7 +198,7 @@ extension ConformanceSubject {
   @CasesBuilder private static var up: [Case] {
     Case("a child's changes reach the parent when it saves and the store when the parent does") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try child.one("Album", where: equal("title", "A")).setValue("X", for: "title")
         child.delete(try child.one("Album", where: equal("title", "B")))
         try child.make("Album", ["title": "C"])
@@ -243,7 +234,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.names("Album"), ["Bfalse"]) }
     }
     Case("a child's relationships reach parent and store") { stack in
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         let artist = try child.make("Artist", ["name": "M"])
         let album = try child.make("Album", ["title": "A"])
         let tracks = try ["2", "1"].map { try child.make("Track", ["title": $0]) }
@@ -271,7 +262,7 @@ extension ConformanceSubject {
         try album.setObjects(try ["1", "2"].map { try context.make("Track", ["title": $0]) }, for: "tracks")
         try context.make("Track", ["title": "3"])
       }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         let album = try child.one("Album")
         let genres = try ["Modal", "Rock"].map { try child.one("Genre", where: equal("name", $0)) }
         try album.setObjects(genres, for: "genres")
@@ -291,7 +282,7 @@ extension ConformanceSubject {
       }
     }
     Case("a new record of a child gets its permanent identifier when the parent saves") { stack in
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         let album = try child.make("Album", ["title": "A"])
         let temporary = album.objectID
         try child.save()
@@ -306,7 +297,7 @@ extension ConformanceSubject {
       try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
     }
     Case("a child is validated when it saves") { stack in
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try child.make("Album")
         try expectThrows(.validationFailed) { try child.save() }
         try expect(!parent.hasChanges && child.hasChanges, "nothing to reach the parent")
@@ -314,7 +305,7 @@ extension ConformanceSubject {
     }
     Case("a child's changes win over its parent's of the same property") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try child.one("Album").setValue("child", for: "title")
         let album = try parent.one("Album")
         try album.setValue(2, for: "year")
@@ -324,7 +315,7 @@ extension ConformanceSubject {
       }
     }
     Case("a child's rollback does not change its parent") { stack in
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try parent.make("Album", ["title": "A"])
         try child.one("Album").setValue("X", for: "title")
         child.rollback()
@@ -334,7 +325,7 @@ extension ConformanceSubject {
     }
     Case("a parent's rollback reverts the changes that a child saved") { stack in
       try stack.write { try $0.make("Album", ["title": "A"]) }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try child.one("Album").setValue("X", for: "title")
         try child.save()
         parent.rollback()
@@ -344,7 +335,7 @@ extension ConformanceSubject {
     }
     Case("delete rules work in a child") { stack in
       try stack.write { try Music.fill($0) }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         child.delete(try child.one("Album", where: equal("title", "Kind of Blue")))
         try child.save()
         try expectEqual(try parent.number(of: "Track", where: equal("title", "So What")), 0)

@@ -5,7 +5,7 @@ extension ConformanceSubject {
   static let refusedChildSaves = ConformanceSubject("Refused child saves") {
     Case("a child's save of a record that the parent deleted changes nothing in the parent") { stack in
       try stack.write { context in for title in ["A", "B", "C"] { try context.make("Album", ["title": title]) } }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         for album in try child.all("Album") { try album.setValue("child's", for: "title") }
         try child.make("Album", ["title": "D"])
         parent.delete(try parent.one("Album", where: equal("title", "B")))
@@ -22,7 +22,7 @@ extension ConformanceSubject {
     Case("a child's save with failing reads changes nothing in the parent") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
       let interposition = try stack.interpose()
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         for album in try child.all("Album") { try album.setValue("child's", for: "title") }
         try child.make("Album", ["title": "C"])
         interposition.beforeFetch { throw CoherenceError(.inputOutput, "The disk failed.") }
@@ -46,7 +46,7 @@ extension ConformanceSubject {
     discardedMeanwhile
     Case("a child that mended a refused save saves all of its changes") { stack in
       try stack.write { context in for title in ["A", "B"] { try context.make("Album", ["title": title]) } }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         let albums = try child.all("Album", sort: [SortKey("title")])
         for album in albums { try album.setValue("child's", for: "title") }
         parent.delete(try parent.one("Album", where: equal("title", "B")))
@@ -101,14 +101,5 @@ extension ConformanceSubject {
     try child.performAndWait { try child.save() }
     try expectEqual(try stack.read { try $0.number(of: "Album", where: equal("year", 1)) }, deletes ? 1 : 2)
     try expectEqual(try stack.read { try $0.number(of: "Album") }, deletes ? 1 : 2)
-  }
-
-  /// Runs the body in a parent and a child of it, entered one within the other.
-  private static func nested(
-    _ stack: ConformanceStack, _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
-  ) throws {
-    let parent = stack.context()
-    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
-    try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
   }
 }

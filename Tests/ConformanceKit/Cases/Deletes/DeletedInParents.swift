@@ -68,6 +68,35 @@ extension ConformanceSubject {
         try expectEqual(try album.label, "child's")
       }
     }
+    Case(
+      "with the object's win, a child's edit reverts its parent's delete by a cascade, also of a record that a farther "
+        + "parent deleted", model: Orchards.model
+    ) { stack in
+      try stack.write { context in
+        try context.make("Fruit", ["name": "f"]).setObject(try context.make("Tree", ["name": "t"]), for: "tree")
+      }
+      let farther = stack.context()
+      let parent = ManagedObjectContext(concurrencyType: .privateQueue, parent: farther)
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try farther.performAndWait {
+        try parent.performAndWait {
+          try child.performAndWait {
+            let fruit = try child.one("Fruit")
+            try fruit.setValue("child's", for: "name")
+            // The cascade makes no object of the fruit, whose row alone names its entity within the hierarchy.
+            parent.delete(try parent.one("Tree"))
+            try parent.processPendingChanges()
+            farther.delete(try farther.one("Fruit"))
+            try farther.processPendingChanges()
+            child.mergePolicy = .objectTrumps
+            try child.save()
+            let own = try parent.existingObject(with: fruit.objectID)
+            try expectEqual(try own.value(for: "name", as: String.self), "child's")
+            try expectEqual(parent.deletedObjects.map(\.entity.name), ["Tree"])
+          }
+        }
+      }
+    }
     Case("with a policy in code, a child's edit of a record that its parent deleted gets the values of the policy") {
       stack in
       try conflict(stack) { parent, child, album in

@@ -13,7 +13,7 @@ extension ConformanceSubject {
         try context.make("House", ["name": "new"])
         try context.make("Room", ["name": "moved"]).setObject(house, for: "house")
       }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try parent.make("Room", ["name": "parent's"]).setObject(try house("old", in: parent), for: "house")
         try child.one("Room", where: equal("name", "moved")).setObject(try house("new", in: child), for: "house")
         child.delete(try house("old", in: child))
@@ -33,7 +33,7 @@ extension ConformanceSubject {
       model: Rooms.model
     ) {
       stack in
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try parent.make("Deed", ["name": "first"]).setObject(try parent.make("House", ["name": "old"]), for: "house")
         let owner = try house("old", in: child)
         try owner.setObject(try child.make("Deed", ["name": "second"]), for: "deed")
@@ -82,7 +82,7 @@ extension ConformanceSubject {
       try stack.write { context in
         try context.make("Room", ["name": "r"]).setObject(try context.make("House", ["name": "h"]), for: "house")
       }
-      try nested(stack) { parent, child in
+      try stack.nested { parent, child in
         try child.one("Room").setValue("child's", for: "name")
         parent.delete(try parent.one("House"))
         try expectThrows(.versionConflict) { try child.save() }
@@ -95,14 +95,5 @@ extension ConformanceSubject {
 
   private static func house(_ name: String, in context: ManagedObjectContext) throws -> ManagedObject {
     try context.one("House", where: equal("name", name))
-  }
-
-  /// Runs the body in a parent and a child of it, entered one within the other.
-  private static func nested(
-    _ stack: ConformanceStack, _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
-  ) throws {
-    let parent = stack.context()
-    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
-    try parent.performAndWait { try child.performAndWait { try body(parent, child) } }
   }
 }

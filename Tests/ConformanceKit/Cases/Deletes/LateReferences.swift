@@ -157,15 +157,11 @@ extension ConformanceSubject {
     _ body: (_ parent: ManagedObjectContext, _ child: ManagedObjectContext) throws -> Void
   ) throws {
     try fill(stack, member)
-    let parent = stack.context()
-    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
-    try parent.performAndWait {
-      try child.performAndWait {
-        child.delete(try house("new", in: child))
-        try child.processPendingChanges()
-        try parent.one(member).setObject(try house("new", in: parent), for: "house")
-        try body(parent, child)
-      }
+    try stack.nested { parent, child in
+      child.delete(try house("new", in: child))
+      try child.processPendingChanges()
+      try parent.one(member).setObject(try house("new", in: parent), for: "house")
+      try body(parent, child)
     }
   }
 
@@ -207,17 +203,13 @@ extension ConformanceSubject {
         try context.make("House", ["name": "new"])
         try context.make("Street", ["name": "s"])
       }
-      let parent = stack.context()
-      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
-      try parent.performAndWait {
-        try child.performAndWait {
-          child.delete(try house("new", in: child))
-          try child.processPendingChanges()
-          try parent.one("Street").setObjects([try house("new", in: parent)], for: "houses")
-          try child.save()
-          try expectEqual(try parent.one("Street").labels(of: "houses"), [])
-          try parent.save()
-        }
+      try stack.nested { parent, child in
+        child.delete(try house("new", in: child))
+        try child.processPendingChanges()
+        try parent.one("Street").setObjects([try house("new", in: parent)], for: "houses")
+        try child.save()
+        try expectEqual(try parent.one("Street").labels(of: "houses"), [])
+        try parent.save()
       }
       try stack.reopen()
       try stack.read { try expectEqual(try $0.one("Street").labels(of: "houses"), []) }

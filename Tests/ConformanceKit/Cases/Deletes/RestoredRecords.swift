@@ -52,6 +52,36 @@ extension ConformanceSubject {
         try stack.read { try expectEqual(try $0.names("Album"), ["reader's"]) }
       }
     }
+    Case("a record that another writer restores before the save restores it is in conflict with the restored record") {
+      stack in
+      try stack.write { try $0.make("Album", ["title": "A"]) }
+      let other = stack.context(.objectTrumps)
+      try other.performAndWait { try other.one("Album").setValue(7, for: "year") }
+      let policy = MergePolicy.custom { conflict in
+        guard var values = conflict.store?.values, let mine = conflict.mine,
+          let title = mine.entity.attribute(named: "title")?.slot
+        else {
+          try other.performAndWait { try other.save() }
+          return conflict.mine?.values
+        }
+        values[title] = mine[title]
+        return values
+      }
+      let saver = stack.context(policy)
+      try saver.performAndWait { try saver.one("Album").setValue("mine", for: "title") }
+      try stack.write { $0.delete(try $0.one("Album")) }
+      try saver.performAndWait {
+        try saver.save()
+        let album = try saver.one("Album")
+        try expectEqual(try album.label, "mine")
+        try expectEqual(try album.value(for: "year", as: Int?.self), 7)
+      }
+      try stack.reopen()
+      try stack.read { context in
+        try expectEqual(try context.names("Album"), ["mine"])
+        try expectEqual(try context.one("Album").value(for: "year", as: Int?.self), 7)
+      }
+    }
   }
 
   /// Restores a record: a context edits it, another writer edits and deletes it, and the context saves. A reader

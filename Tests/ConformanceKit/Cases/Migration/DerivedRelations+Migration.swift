@@ -92,4 +92,61 @@ extension ConformanceSubject {
       try expectShelf(stack, books: 2, pages: 101)
     }
   }
+
+  @CasesBuilder static var derivationsOfAnotherType: [Case] {
+    Case("another rule with values of another type replaces the values of existing records") { stack in
+      func library(_ type: AttributeType, _ rule: Derivation) -> Library {
+        base.changed { $0.author.append(Attribute("least", type, optional: true, derived: rule)) }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: try library(.int32, .minimum("books.pages")).model)
+      try stack.write(fillShelf)
+      try stack.reopen(model: try library(.string, .minimum("books.title")).model)
+      try stack.read { try expectValue(try $0.one("Author"), "least", "Edda") }
+      try stack.write { try $0.one("Book", where: equal("title", "Edda")).setValue("Ynglinga", for: "title") }
+      try stack.read { try expectValue(try $0.one("Author"), "least", "Egla") }
+      try stack.reopen(model: try library(.double, .average("books.pages")).model)
+      try stack.read { try expectValue(try $0.one("Author"), "least", 100.0) }
+    }
+    Case("a conversion of the members' attribute replaces the values derived from it") { stack in
+      func library(_ pages: Attribute) -> Library {
+        base.changed {
+          Library.replace("pages", in: &$0.book, by: pages)
+          $0.author.append(Attribute("most", pages.type, optional: true, derived: .maximum("books.pages")))
+        }
+      }
+      try stack.reopen(
+        at: try stack.makeLocation(), model: try library(Attribute("pages", .int32, optional: true)).model)
+      try stack.write(fillShelf)
+      let text = Attribute("pages", .string, optional: true, converting: { _ in .string("a hundred") })
+      try stack.reopen(model: try library(text).model)
+      try stack.read { try expectValue(try $0.one("Author"), "most", "a hundred") }
+    }
+  }
+
+  @CasesBuilder static var derivationsFromFilledGaps: [Case] {
+    Case("values are derived from the defaults that records of a program without the attribute get") { stack in
+      func library(_ shelf: Attribute, deriving: Bool) -> Library {
+        base.changed {
+          $0.book.append(shelf)
+          guard deriving else { return }
+          $0.book.append(Attribute("shelfMark", .string, optional: true, derived: .uppercase("shelf")))
+          $0.author.append(Attribute("firstShelf", .string, optional: true, derived: .minimum("books.shelf")))
+        }
+      }
+      try stack.reopen(at: try stack.makeLocation(), model: try base.model)
+      let older = stack.model
+      // No book is stored yet, so that a required attribute without a default can be added.
+      try stack.reopen(model: try library(Attribute("shelf", .string), deriving: false).model)
+      let newer = try library(Attribute("shelf", .string, default: "none"), deriving: true).model
+      try stack.reopen(model: newer)
+      try stack.reopen(model: older)
+      try stack.write(fillShelf)
+      try stack.reopen(model: newer)
+      try stack.read { context in
+        try expectEqual(try context.names("Book", where: equal("shelf", "none")), ["Edda", "Egla"])
+        try expectEqual(try context.names("Book", where: equal("shelfMark", "NONE")), ["Edda", "Egla"])
+        try expectValue(try context.one("Author"), "firstShelf", "none")
+      }
+    }
+  }
 }

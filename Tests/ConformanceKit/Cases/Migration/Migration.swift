@@ -9,6 +9,8 @@ extension ConformanceSubject {
     rules
     derivedMigrations
     derivedRelationMigrations
+    derivationsFromFilledGaps
+    derivationsOfAnotherType
     mergedMigrations
   }
 

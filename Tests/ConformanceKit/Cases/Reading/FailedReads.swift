@@ -3,6 +3,7 @@ import CoherenceCore
 extension ConformanceSubject {
   /// Operations that read in several steps, and of which one read fails: a second attempt completes them.
   static let failedReads = ConformanceSubject("Failed reads") {
+    failedLoads
     failedDeleteRules
     failedChanges
     failedSteps
@@ -25,6 +26,29 @@ extension ConformanceSubject {
       return false
     } catch ErrorCode.inputOutput {
       return true
+    }
+  }
+
+  // MARK: Loads
+
+  @CasesBuilder private static var failedLoads: [Case] {
+    Case("an object whose load has failed is changed and saved after a fetch has loaded it") { stack in
+      let interposition = try stack.interpose()
+      let id = try stack.write { context in
+        let album = try context.make("Album", ["title": "A"])
+        try context.obtainPermanentIDs(for: [album])
+        return album.objectID
+      }
+      try stack.write { context in
+        let album = try unwrap(context.object(with: id) as? Album)
+        _ = try failing(read: 1, of: interposition) { try expectEqual(album.title, "") }
+        try expect(album.isUnavailable && !context.reportedErrors.isEmpty, "the failure to be reported")
+        try expect(try context.one("Album") === album, "one object of the album")
+        try expect(!album.isUnavailable, "a loaded object")
+        album.title = "B"
+        try context.save()
+      }
+      try stack.read { try expectEqual(try $0.names("Album"), ["B"]) }
     }
   }
 
@@ -281,6 +305,44 @@ extension ConformanceSubject {
           try parent.save()
         }
       }
+    }
+    Case("a restored record leads to the target of a child's policy on both sides, although a read has failed") {
+      stack in
+      let interposition = try stack.interpose()
+      let otherID = try stack.write { context in
+        let album = try context.make("Album", ["title": "A"])
+        try album.setObject(try context.make("Artist", ["name": "M"]), for: "artist")
+        let other = try context.make("Artist", ["name": "N"])
+        try context.obtainPermanentIDs(for: [other])
+        return other.objectID
+      }
+      var failures = 0
+      for number in 1...4 {
+        let parent = stack.context()
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        try parent.performAndWait {
+          try child.performAndWait {
+            let album = try child.one("Album")
+            let slot = try unwrap(album.entity.relationship(named: "artist")?.slot)
+            child.mergePolicy = .custom { conflict in
+              guard var values = conflict.mine?.values else { return nil }
+              values[slot] = .reference(otherID)
+              return values
+            }
+            try album.setValue("child's", for: "title")
+            parent.delete(try parent.one("Album"))
+            try parent.processPendingChanges()
+            if try failing(read: number, of: interposition, { try child.save() }) {
+              failures += 1
+              try expect(parent.deletedObjects.count == 1 && child.hasChanges, "nothing to reach the parent")
+              try child.save()
+            }
+          }
+          try expectEqual(try parent.one("Album").object(for: "artist")?.label, "N")
+          try expectEqual(try parent.one("Artist", where: equal("name", "N")).labels(of: "albums"), ["child's"])
+        }
+      }
+      try expect(failures > 0, "failed reads of the save")
     }
     Case("an undo of a saved delete with a failed read changes nothing, and restores the members afterwards") { stack in
       try stack.write { context in

@@ -307,6 +307,25 @@ extension ConformanceSubject {
         try insertTag(stack, .objectTrumps, ["name": "a", "colour": "blue"]), stack.read { try $0.one("Tag").objectID })
       try expectEqual(try tag(stack, ["colour", "rating"]), [.string("blue"), .int(8)])
     }
+    Case("a stored record that gets another unique value before it is joined is not joined", model: Labels.model) {
+      stack in
+      let interposition = try stack.interpose()
+      let id = try store(stack, ["name": "a", "colour": "red"])
+      let attempts = Mutex(0)
+      interposition.beforeSave { _ in
+        let attempt = attempts.withLock { attempts in
+          attempts += 1
+          return attempts
+        }
+        if attempt == 2 { try stack.write { try $0.one("Tag").setValue("b", for: "name") } }
+      }
+      let inserted = try insertTag(stack, .objectTrumps, ["name": "a", "colour": "blue"])
+      try expect(inserted != id, "a record of its own")
+      let colours: [AttributeValue] = try stack.read { context in
+        try context.all("Tag", sort: [SortKey("name")]).map { try $0.value(for: "colour") }
+      }
+      try expectEqual(colours, [.string("blue"), .string("red")])
+    }
     Case("a unique value that another writer inserts during a save is joined", model: Labels.model) { stack in
       let interposition = try stack.interpose()
       let attempts = Mutex(0)

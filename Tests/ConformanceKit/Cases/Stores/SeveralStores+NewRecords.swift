@@ -184,5 +184,29 @@ extension ConformanceSubject {
         try expectEqual(try context.number(of: "Album"), 0)
       }
     }
+    Case("a record of a participant with a reference to a record of a detached store fails the save") { stack in
+      let coordinator = stack.makeCoordinator(model: Trails.model)
+      let stores = try (0..<2).map { _ in try stack.attach(try stack.makeLocation(), to: coordinator) }
+      let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
+      try context.performAndWait {
+        let person = try context.make("Person", ["name": "Ada"])
+        try context.assign(person, to: stores[1])
+        try context.save()
+        let id = person.objectID
+        let keeper = TrailKeeper(of: "Task") { save in
+          let trail = try save.model.entity(named: "Trail")
+          var values = trail.defaultValues
+          values[try unwrap(trail.attribute(named: "title")).slot] = .string("A")
+          values[try unwrap(trail.slots.firstIndex { $0.name == "person" })] = .reference(id)
+          try save.insert(trail, values)
+        }
+        coordinator.addSaveParticipant(keeper)
+        try context.make("Task", ["title": "A"])
+        _ = try expectThrows(.relationshipCrossesStores) { try context.save() }
+        try coordinator.remove(stores[1])
+        _ = try expectThrows(.storeDetached) { try context.save() }
+        try expectEqual(try context.number(of: "Trail"), 0)
+      }
+    }
   }
 }
