@@ -1,17 +1,20 @@
 package import CoherenceCore
 
-/// Collects the identifiers of the rows with certain keys: of several rows with one key, the oldest row's, where a row of a
-/// writable store comes before all rows of read-only stores. The key and the identifier suffice, so every row is skipped.
+/// Collects the identifiers of the rows with certain keys: of several rows with one key, that of the row in the first
+/// store of the order, and of several rows in one store, the oldest row's. The key and the identifier suffice, so every
+/// row is skipped.
 package final class IDsByKey: RowExpectation {
   package let keySlots: [Int]
   private let keys: Set<[AttributeValue]>
-  private let readOnlyStores: ReadOnlyStores
+  private let order: StoreOrder
   package private(set) var ids: [[AttributeValue]: ManagedObjectID] = [:]
+  /// The identifiers in each store, for the keys of rows of several stores.
+  package private(set) var idsByStore: [[AttributeValue]: [StoreIdentifier: ManagedObjectID]] = [:]
 
-  package init(_ keys: Set<[AttributeValue]>, keySlots: [Int], readOnlyStores: ReadOnlyStores) {
+  package init(_ keys: Set<[AttributeValue]>, keySlots: [Int], order: StoreOrder) {
     self.keys = keys
     self.keySlots = keySlots
-    self.readOnlyStores = readOnlyStores
+    self.order = order
   }
 
   /// The keys without a collected row.
@@ -21,14 +24,27 @@ package final class IDsByKey: RowExpectation {
 
   package func verdict(on id: ManagedObjectID, key: [AttributeValue]) -> RowVerdict {
     guard keys.contains(key) else { return .skip }
-    if let collected = ids[key], !isPreferred(id, to: collected) { return .skip }
+    if let collected = ids[key] {
+      noteStore(of: id, key, besides: collected)
+      if !isPreferred(id, to: collected) { return .skip }
+    }
     ids[key] = id
     return .skip
   }
 
+  private func noteStore(of id: ManagedObjectID, _ key: [AttributeValue], besides collected: ManagedObjectID) {
+    guard let store = id.storeIdentifier, let other = collected.storeIdentifier,
+      store != other || idsByStore[key] != nil
+    else { return }
+    var found = idsByStore[key] ?? [other: collected]
+    if let present = found[store], !id.isOlder(than: present) { return }
+    found[store] = id
+    idsByStore[key] = found
+  }
+
   private func isPreferred(_ id: ManagedObjectID, to other: ManagedObjectID) -> Bool {
-    let (isReadOnly, isOtherReadOnly) = (readOnlyStores.contain(id), readOnlyStores.contain(other))
-    return isReadOnly == isOtherReadOnly ? id.isOlder(than: other) : isOtherReadOnly
+    let (rank, otherRank) = (order.rank(of: id), order.rank(of: other))
+    return rank == otherRank ? id.isOlder(than: other) : rank < otherRank
   }
 
   package func take(_ row: Row) {}

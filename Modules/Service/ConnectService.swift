@@ -59,6 +59,7 @@ public struct ConnectService: Service {
     try await drain()
   }
 
+  /// Waits for the actions until the drain limit, and cancels the unfinished ones.
   private func drain() async throws {
     do {
       try await connect.stop(.drain, within: drainLimit)
@@ -70,6 +71,7 @@ public struct ConnectService: Service {
     }
   }
 
+  /// Cancels the actions, and waits for their ends until the cancel limit.
   private func cancel() async throws {
     do {
       try await connect.stop(.cancel, within: cancelLimit)

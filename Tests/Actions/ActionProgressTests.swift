@@ -112,4 +112,16 @@ struct ActionProgressTests {
     #expect(handle.completionStatus == .canceled)
     #expect(handler.runCount == 1)
   }
+
+  @Test(.timeLimit(.minutes(15)))
+  func `a cancellation handler that is set on a cancelled progress is called once`() async throws {
+    let handle = try connect.execute(MockGenericAction(script: MockScript(waits: true)))
+    handle.progress.cancel()
+    try await handle.waitUntilFinished()
+    let handler = MockScript()
+    handle.progress.cancellationHandler = { try? handler.run() }
+    await handler.untilBegun()
+    handle.progress.cancel()
+    #expect(handler.runCount == 1)
+  }
 }

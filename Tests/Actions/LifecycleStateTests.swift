@@ -112,7 +112,7 @@ struct LifecycleStateTests {
     var lifecycle = executing()
     let waiter = CancellableWait<Void>()
     lifecycle.waiters[ObjectIdentifier(waiter)] = waiter
-    lifecycle.observers.append {}
+    lifecycle.observers.add {}
     lifecycle.task = Task {}
     lifecycle.keep(timeoutTimer: Task {})
     #expect(lifecycle.retainedCount == 1)

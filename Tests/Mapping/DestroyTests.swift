@@ -49,7 +49,7 @@ struct DestroyTests {
   @Test(arguments: Backend.available)
   func `several stores are destroyed together, or none of them is`(backend: Backend) throws {
     let directory = TemporaryDirectory()
-    let configurations = (0..<2).map { _ in backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }
+    let configurations = (0..<2).map { _ in backend.newConfiguration() }
     let people = Person.mapping
     let model = try ManagedObjectModel { people }
     func manager(_ configurations: [StoreConfiguration]) throws -> PersistenceManager {
@@ -95,7 +95,7 @@ struct DestroyTests {
 
   @Test func `a destruction whose new store cannot be opened loads no store, and a later load opens all`() throws {
     var configurations = (0..<2).map { _ in
-      Backend.inMemory.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+      Backend.inMemory.newConfiguration()
     }
     let factory = RefusingFactory(try #require(configurations[1].type.factory))
     configurations[1].type = StoreType("Refusing", factory: factory)

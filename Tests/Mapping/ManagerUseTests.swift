@@ -98,7 +98,7 @@ struct ManagerUseTests {
     backend: Backend
   ) throws {
     let directory = TemporaryDirectory()
-    let configurations = (0..<2).map { _ in backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }
+    let configurations = (0..<2).map { _ in backend.newConfiguration() }
     let people = Person.mapping
     let manager = PersistenceManager(
       name: "Groceries", model: try ManagedObjectModel { people }, storeConfigurations: configurations,

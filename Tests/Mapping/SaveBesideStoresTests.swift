@@ -59,8 +59,7 @@ struct SaveBesideStoresTests {
   func `a save inserts its new records into the given store`(backend: Backend, byMapping: Bool) throws {
     let stack = try MappingStack(backend)
     _ = try save([products[0]], stack, byMapping: byMapping)
-    let other = try stack.manager.container.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let other = try stack.manager.container.attachPersistentStore(for: backend.newConfiguration())
     let result = try save(products, stack, byMapping: byMapping, in: other)
     #expect(result.inserted == 1 && result.unchanged == 1)
     let isInOther = try stack.work { context in
@@ -74,8 +73,7 @@ struct SaveBesideStoresTests {
   @Test(arguments: Backend.available)
   func `a save of the server's models inserts into the given store`(backend: Backend) throws {
     let stack = try MappingStack(backend)
-    let other = try stack.manager.container.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let other = try stack.manager.container.attachPersistentStore(for: backend.newConfiguration())
     try stack.manager.save(
       entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server(), in: other)
     let stores = try stack.work { context in

@@ -210,6 +210,25 @@ struct DeadLetterTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a later entry of an attempted request cannot be parked alone`(backend: Backend) async throws {
+    let stack = try OutboxStack(on: backend)
+    let entries = try await attemptedUpdates(in: stack)
+    await #expect {
+      try await stack.outbox.park(entries[1].id)
+    } throws: {
+      ErrorCode.illegalState ~= $0
+    }
+    try await stack.outbox.park(entries[0].id)
+    try await stack.outbox.retry(entries[0].id)
+    let repeated = try #require(try steps(stack).first)
+    #expect(repeated.entries.count == 2 && repeated.idempotencyKey == entries[0].idempotencyKey)
+    // The server has not applied a refused request, so that its entries may be sent apart.
+    try mark(entries[0].id, in: stack) { $0.isRejected = true }
+    try await stack.outbox.park(entries[1].id)
+    #expect(try await stack.outbox.entry(entries[1].id).state == .parked)
+  }
+
+  @Test(arguments: Backend.available)
   func `an edit of a later entry of an attempted request gives the request a new key`(backend: Backend) async throws {
     let stack = try OutboxStack(on: backend)
     let entries = try await attemptedUpdates(in: stack)

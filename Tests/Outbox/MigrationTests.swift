@@ -319,7 +319,7 @@ struct MigrationTests {
   @Test(arguments: Backend.availableSQL)
   func `a store from before the outbox gets its tables and keeps its records`(backend: Backend) async throws {
     let directory = TemporaryDirectory()
-    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    let configuration = backend.newConfiguration()
     let plain = try ManagedObjectModel(name: "OutboxTests", entities: [Entity("Thing") { Attribute("name", .string) }])
     let before = StrategyKind.direct.makeContainer(plain, in: directory)
     let store = try before.attachPersistentStore(for: configuration)

@@ -143,7 +143,7 @@ struct UnreadableRecordTests {
     let connect = GenericConnect<ContextStrategy.Mixed>(
       name: "Media", managedObjectModel: try model.addingOutbox(), storeLocation: directory.url)
     for name in ["Books", "Films"] {
-      var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+      var configuration = backend.newConfiguration()
       configuration.name = name
       try connect.attachPersistentStore(for: configuration)
     }
@@ -211,8 +211,7 @@ struct UnreadableRecordTests {
     backend: Backend
   ) async throws {
     let stack = try OutboxStack(on: backend)
-    let other = try stack.container.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let other = try stack.container.attachPersistentStore(for: backend.newConfiguration())
     let list = try stack.save { context in
       let list = try TestList(context: context)
       try context.assign(list, to: other)

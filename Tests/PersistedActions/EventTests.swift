@@ -8,16 +8,6 @@ import Testing
 
 /// The events of workers. A missing event makes a test wait until its time limit.
 @Suite(.timeLimit(.minutes(15))) struct EventTests {
-  /// Returns the first events of a stream.
-  private func first(_ count: Int, of stream: AsyncStream<PersistedActionEvent>) async -> [PersistedActionEvent] {
-    var events: [PersistedActionEvent] = []
-    for await event in stream {
-      events.append(event)
-      if events.count == count { break }
-    }
-    return events
-  }
-
   @Test(arguments: Backend.available)
   func `a failed attempt, a postponement and a parking are events with their texts and dates`(_ backend: Backend)
     async throws
@@ -36,7 +26,7 @@ import Testing
     let postponed = try stack.enqueue(Leave(board: stack.boardName + "postponed", way: .postponed, date: date))
     try await worker.runDueActions()
     #expect(
-      await first(6, of: stream) == [
+      await stream.first(6) == [
         .started(failing, attempt: 1),
         .willRetry(failing, attempt: 1, error: "Failure.broken", date: ManualClock.firstDate + 10),
         .started(failing, attempt: 2), .finished(failing, .parked, error: "Failure.broken"),
@@ -48,10 +38,8 @@ import Testing
   func `a worker that takes an action over has an event for it before the next attempt`(_ backend: Backend) async throws
   {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let stopped = try stack.worker(ManualClock())
-    let attempt = Task { try await stopped.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: stopped)
     let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
     let stream = other.events
@@ -60,7 +48,7 @@ import Testing
     stack.board.open("hold 2")
     #expect(try await other.runDueActions() == 1)
     #expect(
-      await first(3, of: stream) == [
+      await stream.first(3) == [
         .rescued(handle), .started(handle, attempt: 2), .finished(handle, .succeeded, error: nil),
       ])
     stack.board.open("hold 1")
@@ -77,7 +65,7 @@ import Testing
     try await stack.board.until("begin hold 1")
     let date = try #require(try await stack.actions.action(handle)).dueDate
     await worker.stop(.handBack)
-    #expect(await first(2, of: stream) == [.started(handle, attempt: 1), .rescheduled(handle, date: date)])
+    #expect(await stream.first(2) == [.started(handle, attempt: 1), .rescheduled(handle, date: date)])
   }
 
   @Test(arguments: Backend.available)
@@ -90,7 +78,7 @@ import Testing
     try await stack.board.until("begin")
     #expect(try await stack.actions.cancel(handle))
     #expect(
-      await first(2, of: stream) == [.started(handle, attempt: 1), .finished(handle, .canceled, error: nil)])
+      await stream.first(2) == [.started(handle, attempt: 1), .finished(handle, .canceled, error: nil)])
     await worker.stop()
   }
 }

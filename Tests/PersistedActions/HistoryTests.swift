@@ -57,10 +57,7 @@ import Testing
     let archived = try archive.enqueue(Mark(board: archive.boardName))
     let old = try stack.enqueue(Mark(board: stack.boardName))
     for stack in [archive, stack] { try await stack.worker(time).runDueActions() }
-    var configuration = archive.configuration
-    configuration.location = archive.container.persistentStoreCoordinator.persistentStores.first?.url
-    configuration.options[StoreOption.readOnly] = true
-    try stack.container.attachPersistentStore(for: configuration)
+    try archive.attachStore(to: stack.container, isReadOnly: true)
 
     let retention = PersistedActionRetention(succeeded: .seconds(1800))
     let date = time.date.addingTimeInterval(3600)
@@ -160,10 +157,8 @@ import Testing
   @Test(arguments: Backend.available)
   func `the record of an action can be deleted unless the action is running`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let running = try stack.enqueue(Hold(board: stack.boardName))
     let worker = try stack.worker(ManualClock())
-    let attempt = Task { try await worker.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (running, attempt) = try await stack.hold(in: worker)
     let waiting = try stack.enqueue(Mark(board: stack.boardName))
     #expect(try await !stack.actions.delete(running))
     #expect(try await stack.actions.delete(waiting))
@@ -256,13 +251,8 @@ import Testing
     let stream = worker.events
     let handle = try stack.enqueue(Answer(number: 1))
     try await worker.runDueActions()
-    var events: [PersistedActionEvent] = []
-    for await event in stream {
-      events.append(event)
-      if events.count == 3 { break }
-    }
     #expect(
-      events == [
+      await stream.first(3) == [
         .started(handle, attempt: 1), .progressed(handle, completed: 1, total: 2),
         .finished(handle, .succeeded, error: nil),
       ])

@@ -19,11 +19,9 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let stopped = try stack.worker(ManualClock())
     let events = stopped.events
-    let attempt = Task { try await stopped.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: stopped)
 
     let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
@@ -94,11 +92,9 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let time = ManualClock()
     let living = try stack.worker(time)
-    let attempt = Task { try await living.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: living)
 
     let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
@@ -125,11 +121,9 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let time = ManualClock()
     let living = try stack.worker(time)
-    let attempt = Task { try await living.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: living)
 
     let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
@@ -155,10 +149,8 @@ import Testing
   @Test(arguments: Backend.available)
   func `the actions of a stopped worker run again after a pause of the other worker`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let stopped = try stack.worker(ManualClock())
-    let attempt = Task { try await stopped.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: stopped)
 
     let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)
@@ -177,14 +169,10 @@ import Testing
     _ backend: Backend
   ) async throws {
     let (shared, stack) = (try ActionStack(backend), try ActionStack(backend))
-    var configuration = stack.configuration
-    configuration.location = stack.container.persistentStoreCoordinator.persistentStores.first?.url
-    try shared.container.attachPersistentStore(for: configuration)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
+    try stack.attachStore(to: shared.container)
     let time = ManualClock()
     let living = try shared.worker(time)
-    let attempt = Task { try await living.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: living)
 
     // A second attempt would not wait.
     stack.board.open("hold 2")
@@ -208,10 +196,8 @@ import Testing
   @Test(arguments: Backend.available)
   func `an action that stops its workers is parked after its last attempt`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName), retry: .never)
     let stopped = try stack.worker(ManualClock())
-    let attempt = Task { try await stopped.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: stopped, retry: .never)
 
     let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)

@@ -51,10 +51,7 @@ import Testing
   func `the numbers leave out the actions of a read-only store, which no worker runs`(backend: Backend) async throws {
     let (archive, stack) = (try ActionStack(backend), try ActionStack(backend))
     try archive.enqueue(Mark(board: archive.boardName))
-    var configuration = archive.configuration
-    configuration.location = archive.container.persistentStoreCoordinator.persistentStores.first?.url
-    configuration.options[StoreOption.readOnly] = true
-    try stack.container.attachPersistentStore(for: configuration)
+    try archive.attachStore(to: stack.container, isReadOnly: true)
     stack.container.persistentStoreCoordinator.observer = log
     try stack.enqueue(Mark(board: stack.boardName))
     #expect(try await stack.worker(ManualClock()).runDueActions() == 1)

@@ -139,11 +139,7 @@ import Testing
       work.filter { $0.workSubject == "Fail" }.map(\.workName) == [
         "persistedAction.started", "persistedAction.finished",
       ])
-    var events: [PersistedActionEvent] = []
-    for await event in own {
-      events.append(event)
-      if events.count == work.count { break }
-    }
+    let events = await own.first(work.count)
     #expect(Set(work.compactMap { $0 as? PersistedActionEvent }) == Set(events))
   }
 

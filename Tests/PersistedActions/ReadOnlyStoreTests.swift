@@ -8,14 +8,6 @@ import Testing
 
 /// Workers of a container with a read-only store, whose actions no worker of the container can change.
 @Suite("Workers beside read-only stores") struct ReadOnlyStoreTests {
-  /// The configuration that attaches the store of a stack once more.
-  private func configuration(of stack: ActionStack, isReadOnly: Bool) -> StoreConfiguration {
-    var configuration = stack.configuration
-    configuration.location = stack.container.persistentStoreCoordinator.persistentStores.first?.url
-    if isReadOnly { configuration.options[StoreOption.readOnly] = true }
-    return configuration
-  }
-
   @Test(arguments: Backend.available)
   func `a worker leaves the due actions of a read-only store, and runs those of other stores`(
     _ backend: Backend
@@ -30,7 +22,7 @@ import Testing
         _ = try $0.enqueue(Mark(board: stack.boardName, text: "urgent"), at: due, priority: .high)
       }
     }
-    try stack.container.attachPersistentStore(for: configuration(of: archive, isReadOnly: true))
+    try archive.attachStore(to: stack.container, isReadOnly: true)
     let worker = try stack.worker(time)
     #expect(try await worker.runDueActions() == 1)
     time.advance(by: .seconds(60))
@@ -46,12 +38,10 @@ import Testing
     _ backend: Backend
   ) async throws {
     let (archive, stack) = (try ActionStack(backend), try ActionStack(backend))
-    let held = try archive.enqueue(Hold(board: archive.boardName))
     let stopped = try archive.worker(ManualClock())
-    let attempt = Task { try await stopped.runDueActions() }
-    try await archive.board.until("begin hold 1")
+    let (held, attempt) = try await archive.hold(in: stopped)
 
-    try stack.container.attachPersistentStore(for: configuration(of: archive, isReadOnly: true))
+    try archive.attachStore(to: stack.container, isReadOnly: true)
     let time = ManualClock()
     let worker = try stack.worker(time)
     #expect(try await worker.runDueActions() == 0)
@@ -68,8 +58,8 @@ import Testing
     let (archive, stack) = (try ActionStack(backend), try ActionStack(backend))
     let container = ActionStack.Container(
       name: "Both", managedObjectModel: ActionStack.model, storeLocation: stack.directory.url)
-    try container.attachPersistentStore(for: configuration(of: archive, isReadOnly: true))
-    try container.attachPersistentStore(for: configuration(of: stack, isReadOnly: false))
+    try archive.attachStore(to: container, isReadOnly: true)
+    try stack.attachStore(to: container)
     let time = ManualClock()
     let schedule = PersistedSchedule("hourly", .every(.seconds(3600)), Mark(board: stack.boardName, text: "run"))
     let worker = try stack.worker(on: container, time, schedules: [schedule])
@@ -89,7 +79,7 @@ import Testing
     let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName, text: "schedule"))
     try await archive.worker(time, schedules: [schedule]).runDueActions()
     let archived = try archive.enqueue(Mark(board: archive.boardName), key: "album 7")
-    try stack.container.attachPersistentStore(for: configuration(of: archive, isReadOnly: true))
+    try archive.attachStore(to: stack.container, isReadOnly: true)
 
     let mine = try stack.enqueue(Mark(board: stack.boardName, text: "key"), key: "album 7")
     #expect(mine != archived)
@@ -109,8 +99,8 @@ import Testing
     try archive.enqueue(Mark(board: archive.boardName), key: "album 7")
     let container = ActionStack.Container(
       name: "Both", managedObjectModel: ActionStack.model, storeLocation: stack.directory.url)
-    try container.attachPersistentStore(for: configuration(of: archive, isReadOnly: true))
-    try container.attachPersistentStore(for: configuration(of: stack, isReadOnly: false))
+    try archive.attachStore(to: container, isReadOnly: true)
+    try stack.attachStore(to: container)
     let context = container.newBackgroundContext()
     let handle = try context.performAndWait {
       try context.enqueue(Mark(board: stack.boardName, text: "later"), uniqueKey: "album 7")

@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -62,13 +63,8 @@ import Testing
     #expect(try await stack.actions.result(of: handle, as: [String: Int].self) == ["number": 7])
     let info = try #require(try await stack.actions.action(handle))
     #expect(info.state == .succeeded && info.progress?.completedUnitCount == 2 && info.progress?.totalUnitCount == 4)
-    var events: [PersistedActionEvent] = []
-    for await event in stream {
-      events.append(event)
-      if events.count == 3 { break }
-    }
     #expect(
-      events == [
+      await stream.first(3) == [
         .started(handle, attempt: 1), .progressed(handle, completed: 2, total: 4),
         .finished(handle, .succeeded, error: nil),
       ])
@@ -136,6 +132,43 @@ import Testing
     #expect(try stack.workerCount() == 0)
   }
 
+  /// Refuses the saves of actions until it has space, as a full disk does.
+  private final class Disk: SaveParticipant {
+    private let hasSpace = Atomic<Bool>(false)
+
+    func free() { hasSpace.store(true, ordering: .releasing) }
+
+    func observes(_ entity: EntityDescription) -> Bool { entity.name == "CoherencePersistedAction" }
+
+    func participate(in save: inout SaveParticipation) throws {
+      if hasSpace.load(ordering: .acquiring) { return }
+      throw CoherenceError(.storeFull, "The disk of the store is full; free some space.")
+    }
+  }
+
+  @Test(arguments: Backend.available)
+  func `progress that a heartbeat could not save is saved by the next heartbeat`(_ backend: Backend) async throws {
+    let stack = try ActionStack(backend)
+    let time = ManualClock()
+    let worker = try PersistedActionWorker(stack.container, actions: [Advance.self], clock: time.workerClock)
+    let handle = try stack.enqueue(Advance(board: stack.boardName))
+    let attempt = Task { try await worker.runDueActions() }
+    try await stack.board.until("begun")
+    let disk = Disk()
+    stack.container.persistentStoreCoordinator.addSaveParticipant(disk)
+    for isFull in [true, false] {
+      await time.untilSleeping()
+      if !isFull { disk.free() }
+      time.advance(by: .seconds(10))
+      await time.untilSleeping()
+      #expect(try await (stack.actions.action(handle)?.progress == nil) == isFull)
+    }
+    stack.board.open("go")
+    #expect(try await attempt.value == 1)
+    #expect(worker.statistics.beats == 2)
+    withExtendedLifetime(disk) {}
+  }
+
   @Test(arguments: Backend.available)
   func `an attempt that fails after a request to cancel is a failure of the cancelled action`(_ backend: Backend)
     async throws
@@ -158,10 +191,8 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let stopped = try stack.worker(ManualClock())
-    let attempt = Task { try await stopped.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: stopped)
     #expect(try await stack.actions.cancel(handle))
     let time = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), time)

@@ -93,11 +93,9 @@ struct SeveralStoresTests {
     let container = try (index == 0 ? refusing : stack).makeStranger()
     try (index == 0 ? stack : refusing).attachStore(to: container)
     let coordinator = container.persistentStoreCoordinator
-    let handle = try stack.enqueue(Hold(board: stack.boardName))
     let time = ManualClock()
     let living = try stack.worker(on: container, time)
-    let attempt = Task { try await living.runDueActions() }
-    try await stack.board.until("begin hold 1")
+    let (handle, attempt) = try await stack.hold(in: living)
 
     let outage = Outage(of: ActionWorkerRecord.entityName, in: coordinator.persistentStores[index].identifier)
     coordinator.addSaveParticipant(outage)

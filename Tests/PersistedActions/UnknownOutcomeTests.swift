@@ -10,7 +10,7 @@ import Testing
   func `an action whose commit has an unknown outcome and was not applied runs again`(
     _ backend: Backend
   ) async throws {
-    let stack = try ActionStack(backend, losses: UnsureStore.Losses(.beforeSave))
+    let stack = try ActionStack(backend, losses: NoteLosses(.beforeSave))
     let time = ManualClock()
     let worker = try stack.worker(time)
     let handle = try stack.enqueue(WriteNote(text: "note"))
@@ -27,7 +27,7 @@ import Testing
   func `an action whose commit has an unknown outcome and was applied is finished, and does not run again`(
     _ backend: Backend
   ) async throws {
-    let stack = try ActionStack(backend, losses: UnsureStore.Losses(.afterSave))
+    let stack = try ActionStack(backend, losses: NoteLosses(.afterSave))
     let time = ManualClock()
     let worker = try stack.worker(time)
     let handle = try stack.enqueue(WriteNote(text: "note"))
@@ -38,11 +38,11 @@ import Testing
     #expect(try stack.notes() == ["note"])
   }
 
-  @Test(arguments: Backend.available, [UnsureStore.Loss.beforeSave, .afterSave])
+  @Test(arguments: Backend.available, [UncertainStore.Loss.beforeSave, .afterSave])
   func `an action whose checkpoint has an unknown outcome continues from the checkpoint that the store has`(
-    _ backend: Backend, loss: UnsureStore.Loss
+    _ backend: Backend, loss: UncertainStore.Loss
   ) async throws {
-    let stack = try ActionStack(backend, losses: UnsureStore.Losses(loss))
+    let stack = try ActionStack(backend, losses: NoteLosses(loss))
     let time = ManualClock()
     let worker = try stack.worker(time)
     let handle = try stack.enqueue(Walk(board: stack.boardName, steps: 2, stumblesBefore: 0))
@@ -58,7 +58,7 @@ import Testing
   func `a save of an action's own context is not repeated after a checkpoint of unknown outcome`(
     _ backend: Backend
   ) async throws {
-    let stack = try ActionStack(backend, losses: UnsureStore.Losses(.beforeSave, .afterSave))
+    let stack = try ActionStack(backend, losses: NoteLosses(.beforeSave, .afterSave))
     let time = ManualClock()
     let worker = try stack.worker(time)
     let handle = try stack.enqueue(WriteOwnNote())

@@ -21,6 +21,14 @@ import Testing
     }
   }
 
+  /// Starts a worker with a schedule of a mark every 20 seconds.
+  private func startOften(_ stack: ActionStack, _ time: ManualClock) async throws -> PersistedActionWorker {
+    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
+    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
+    try await worker.start()
+    return worker
+  }
+
   @Test(arguments: Backend.available, [Leave.Way.postponed, .later])
   func `an action that is postponed or tried again wakes its started worker at its date`(
     backend: Backend, way: Leave.Way
@@ -59,9 +67,7 @@ import Testing
   func `each run of a schedule wakes its started worker at the next date`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
-    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
-    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
-    try await worker.start()
+    let worker = try await startOften(stack, time)
     try await advance(time) { stack.board.marks.count >= 3 }
     #expect(time.date >= ManualClock.firstDate + 60)
     await worker.stop()
@@ -73,9 +79,7 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
-    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
-    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
-    try await worker.start()
+    let worker = try await startOften(stack, time)
     time.date -= 365 * 86_400
     let limit = time.date + 3600
     try await advance(time) { !stack.board.marks.isEmpty || time.date > limit }
@@ -89,14 +93,12 @@ import Testing
   ) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
-    let schedule = PersistedSchedule("often", .every(.seconds(20)), Mark(board: stack.boardName))
-    let worker = try stack.worker(time, schedules: [schedule], change: neverObserve)
-    try await worker.start()
+    let worker = try await startOften(stack, time)
     // As at the login of another user.
     for store in stack.container.persistentStoreCoordinator.persistentStores {
       try stack.container.detach(persistentStore: store)
     }
-    try stack.container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try stack.container.attachPersistentStore(for: backend.newConfiguration())
     try await advance(time) { stack.board.marks.count >= 2 }
     #expect(try await stack.actions.schedules().map(\.scheduleName) == ["often"])
     await worker.stop()

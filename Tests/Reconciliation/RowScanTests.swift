@@ -64,7 +64,7 @@ struct RowScanTests {
     let key = try #require(stack.entity.attribute(named: "id"))
     try stack.context.performAndWait {
       let finder = IDsByKey(
-        [[.int(1)], [.int(3)]], keySlots: [key.slot], readOnlyStores: ReadOnlyStores(of: stack.context))
+        [[.int(1)], [.int(3)]], keySlots: [key.slot], order: StoreOrder(of: stack.context))
       // A pass over all rows has rows with other keys too.
       try StoredRows(stack.entity, keyAttributes: [key], in: stack.context).compare(where: nil, with: finder)
       var request = FetchRequest<ManagedObject>(entityName: "Item")

@@ -53,7 +53,7 @@ struct PageDependencyTests {
       connect = TestConnect(
         name: "Library", managedObjectModel: try model.addingRefreshStatus(), storeLocation: directory.url,
         asyncErrorBlock: { [continuation = errors.continuation] in continuation.yield($0) })
-      try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+      try connect.attachPersistentStore(for: backend.newConfiguration())
       try connect.start()
       refresher = try Refresher(connect)
     }
@@ -85,14 +85,29 @@ struct PageDependencyTests {
     }
 
     /// Deletes the only album, and returns its identifier.
+    @discardableResult
     func deleteAlbum() throws -> ManagedObjectID {
-      let context = connect.newBackgroundContext()
-      return try context.performAndWait {
+      try connect.newBackgroundContext().saving { context in
         let album = try #require(try context.fetch(FetchRequest<ManagedObject>(entityName: "Album")).first)
         context.delete(album)
-        try context.save()
         return album.objectID
       }
+    }
+
+    /// Gives the Connect a source of one pending edit of an entity.
+    func addPendingEdit(of entityName: String) -> SinglePendingEdit {
+      let edit = SinglePendingEdit(of: entityName)
+      connect.pendingEdits = edit
+      return edit
+    }
+
+    /// Merges the album 7 and deletes it, and returns the pending deletion.
+    @discardableResult
+    func addPendingDeletion() throws -> SinglePendingEdit {
+      let deletion = addPendingEdit(of: "Album")
+      try merge([MergeRecord(["id": 7])], into: "Album")
+      deletion.set(PendingEdit(of: try deleteAlbum(), .delete, base: ["id": .int(7)]))
+      return deletion
     }
 
     func trackID(_ id: Int64) throws -> ManagedObjectID {
@@ -195,8 +210,7 @@ struct PageDependencyTests {
     }
     let stores = library.connect.persistentStoreCoordinator.persistentStores
     try await library.connect.detach(persistentStores: stores)
-    try library.connect.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try library.connect.attachPersistentStore(for: backend.newConfiguration())
     await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
     try library.merge([MergeRecord(["id": 7])], into: "Album")
     try await library.refresh()
@@ -222,10 +236,7 @@ struct PageDependencyTests {
     backend: Backend, isAlbumOptional: Bool
   ) async throws {
     let library = try Library(backend, isAlbumOptional: isAlbumOptional)
-    let edits = SinglePendingEdit(of: "Album")
-    library.connect.pendingEdits = edits
-    try library.merge([MergeRecord(["id": 7])], into: "Album")
-    edits.set(PendingEdit(of: try library.deleteAlbum(), .delete, base: ["id": .int(7)]))
+    let deletion = try library.addPendingDeletion()
     try library.register([
       nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])], cursor: "a", hasMore: true),
       "a": DeltaPage(cursor: "b"),
@@ -237,7 +248,7 @@ struct PageDependencyTests {
       #expect(try library.targets("album") == targets)
     }
     // The server has refused the deletion, and the user has restored the album.
-    edits.set(nil)
+    deletion.set(nil)
     try library.merge([MergeRecord(["id": 7])], into: "Album")
     #expect(try await library.refresh().cursor == "b")
     #expect(try library.targets("album") == [1: 7])
@@ -249,10 +260,7 @@ struct PageDependencyTests {
     backend: Backend
   ) async throws {
     let library = try Library(backend)
-    let edits = SinglePendingEdit(of: "Album")
-    library.connect.pendingEdits = edits
-    try library.merge([MergeRecord(["id": 7])], into: "Album")
-    edits.set(PendingEdit(of: try library.deleteAlbum(), .delete, base: ["id": .int(7)]))
+    try library.addPendingDeletion()
     try library.register([
       nil: DeltaPage(records: [MergeRecord(["id": 1, "album": 7])], cursor: "a", hasMore: true),
       "a": DeltaPage(records: [MergeRecord(["id": 2, "album": 9])], cursor: "b"),
@@ -273,18 +281,17 @@ struct PageDependencyTests {
     backend: Backend
   ) async throws {
     let library = try Library(backend)
-    let edits = SinglePendingEdit(of: "Track")
-    library.connect.pendingEdits = edits
+    let edit = library.addPendingEdit(of: "Track")
     try library.merge([1: "x", 2: "x2"].map { MergeRecord(["id": $0, "code": $1]) }, into: "Track")
     let id = try library.trackID(1)
-    edits.set(PendingEdit(of: id, .update, changed: ["code"], base: ["code": .string("w")], isBeingSent: true))
+    edit.set(PendingEdit(of: id, .update, changed: ["code"], base: ["code": .string("w")], isBeingSent: true))
     try library.register([
       nil: DeltaPage(records: [MergeRecord(["id": 1, "code": "y"])], cursor: "a", hasMore: true),
       "a": DeltaPage(records: [MergeRecord(["id": 3, "code": "z"])], tombstones: [2], cursor: "b"),
     ])
     #expect(try await library.refresh().cursor == nil)
     #expect(try library.codes() == [1: "x", 3: "z"])
-    edits.set(nil)
+    edit.set(nil)
     #expect(try await library.refresh().cursor == "b")
     #expect(try library.codes() == [1: "y", 3: "z"])
     try await library.end()
@@ -297,11 +304,7 @@ struct PageDependencyTests {
     try library.merge([MergeRecord(["id": 7])], into: "Album")
     try await library.refresh()
     #expect(try library.targets("album") == [1: 7])
-    let context = library.connect.newBackgroundContext()
-    try context.performAndWait {
-      for album in try context.fetch(FetchRequest<ManagedObject>(entityName: "Album")) { context.delete(album) }
-      try context.save()
-    }
+    try library.deleteAlbum()
     for _ in 0..<3 {
       await #expect { try await library.refresh() } throws: { ErrorCode.objectNotFound ~= $0 }
     }

@@ -34,7 +34,7 @@ struct RefreshEntityTests {
   ) async throws {
     let (place, model) = (try Place(), try works())
     let connect = TestConnect(name: "Works", managedObjectModel: model, storeLocation: place.directory.url)
-    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.attachPersistentStore(for: backend.newConfiguration())
     try await connect.start()
     var options = RefreshOptions()
     options.clock = place.clock

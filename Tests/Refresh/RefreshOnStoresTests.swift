@@ -51,8 +51,7 @@ struct RefreshOnStoresTests {
 
     let stores = program.connect.persistentStoreCoordinator.persistentStores
     try await program.connect.detach(persistentStores: stores)
-    try program.connect.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try program.connect.attachPersistentStore(for: backend.newConfiguration())
     source.hold(2)
     #expect(try await program.titles() == [])
     await source.untilLoaded(2)
@@ -110,12 +109,42 @@ struct RefreshOnStoresTests {
     backend: Backend
   ) async throws {
     let program = try Place(backend).program()
-    let other = try program.connect.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let other = try program.connect.attachPersistentStore(for: backend.newConfiguration())
     other.close()
     try program.refresher.register(list: Song.self) { _ in }
     #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
     #expect(try await program.refresher.status(of: Song.self)?.lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a page with records of two stores comes again after a failure of the second store`(
+    backend: Backend
+  ) async throws {
+    let (source, refusal) = (Source(), SaveRefusal())
+    let program = try Place(backend).program()
+    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration.type = try refusal.type(for: configuration.type)
+    let second = try program.connect.attachPersistentStore(for: configuration)
+    let context = program.connect.newBackgroundContext()
+    try context.performAndWait {
+      let song = try context.insertNewObject(forEntityName: "Song")
+      try song.setValue(2, for: "id")
+      try context.assign(song, to: second)
+      try context.save()
+    }
+    try program.refresher.register(changesOf: Song.self) { request in
+      _ = try await source.enter(request)
+      return DeltaPage(records: [1, 2].map { MergeRecord(["id": $0, "title": "new"]) }, cursor: "a")
+    }
+
+    refusal.isOn = true
+    await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.partialSave ~= $0 }
+    #expect(try await program.refresher.status(of: Song.self)?.cursor == nil)
+    refusal.isOn = false
+    #expect(try await program.refresher.refresh(Song.self).cursor == "a")
+    #expect(try await program.titles() == ["new", "new"])
+    #expect(source.cursors == [nil, nil])
     try await program.end()
   }
 
@@ -133,8 +162,7 @@ struct RefreshOnStoresTests {
     readOnly.location = archive.connect.persistentStoreCoordinator.persistentStores.first?.url
     readOnly.options[StoreOption.readOnly] = true
     try program.connect.attachPersistentStore(for: readOnly)
-    try program.connect.attachPersistentStore(
-      for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try program.connect.attachPersistentStore(for: backend.newConfiguration())
 
     try program.refresher.register(list: Song.self) { try await source.load($0) }
     #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
@@ -168,9 +196,7 @@ struct RefreshOnStoresTests {
     let place = try Place(backend)
     let program = try place.program()
     let body = StubbornBody()
-    try program.refresher.register(list: Song.self) { _ in await body.run() }
-    await program.refresher.start()
-    for await _ in body.begun.stream { break }
+    try await body.begin(in: program)
     let stopping = Task { await program.refresher.stop() }
     for await _ in body.canceled.stream { break }
     for _ in 0..<20 {

@@ -117,8 +117,7 @@ struct RefreshResumptionTests {
     }
     try await program.connect.detach(persistentStores: coordinator.persistentStores)
     for delay in [10.0, 20, 40] { try await failAttempt(delay: delay) }
-    try program.connect.attachPersistentStore(
-      for: Backend.inMemory.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try program.connect.attachPersistentStore(for: Backend.inMemory.newConfiguration())
     #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
     try await program.connect.detach(persistentStores: coordinator.persistentStores)
     try await failAttempt(delay: 10)

@@ -16,9 +16,7 @@ struct RefreshStopTests {
     let place = try Place(backend)
     let program = try place.program()
     let body = StubbornBody()
-    try program.refresher.register(list: Song.self) { _ in await body.run() }
-    await program.refresher.start()
-    for await _ in body.begun.stream { break }
+    try await body.begin(in: program)
     let first = Task { await program.refresher.stop() }
     for await _ in body.canceled.stream { break }
     let hasEnded = Mutex(false)

@@ -65,9 +65,7 @@ struct UnregisterTests {
   ) async throws {
     let program = try Place(backend).program()
     let body = StubbornBody()
-    try program.refresher.register(list: Song.self) { _ in await body.run() }
-    await program.refresher.start()
-    for await _ in body.begun.stream { break }
+    try await body.begin(in: program)
     let unregistering = Task { try await program.refresher.unregister(list: Song.self) }
     for await _ in body.canceled.stream { break }
     for _ in 0..<20 {
@@ -83,9 +81,7 @@ struct UnregisterTests {
   func `a stop waits for the last attempt of an unregistered list`(backend: Backend) async throws {
     let program = try Place(backend).program()
     let body = StubbornBody()
-    try program.refresher.register(list: Song.self) { _ in await body.run() }
-    await program.refresher.start()
-    for await _ in body.begun.stream { break }
+    try await body.begin(in: program)
     let unregistering = Task { try await program.refresher.unregister(list: Song.self) }
     for await _ in body.canceled.stream { break }
     let isStopped = Atomic<Bool>(false)

@@ -98,12 +98,19 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   }
 
   /// Calls a block at the end of the action: at once, if the action has finished. The block must not block.
-  final func whenFinished(_ block: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter dependent: The action that waits for this one, with at most one block; `nil` for another block.
+  final func whenFinished(for dependent: AnyActionHandle? = nil, _ block: @escaping @Sendable () -> Void) {
     let isFinished = lifecycle.withLock { lifecycle in
-      if lifecycle.state != .finished { lifecycle.observers.append(block) }
+      if lifecycle.state != .finished { lifecycle.observers.add(for: dependent.map { ObjectIdentifier($0) }, block) }
       return lifecycle.state == .finished
     }
     if isFinished { block() }
+  }
+
+  /// Removes the block of an action that waits for this one no longer.
+  final func forget(dependent: AnyActionHandle) {
+    lifecycle.withLock { $0.observers.remove(for: ObjectIdentifier(dependent)) }
   }
 
   // MARK: Overridden by the handle with a result

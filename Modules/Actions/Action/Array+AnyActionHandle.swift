@@ -2,8 +2,8 @@ import Dispatch
 
 /// Operations on several actions at once.
 extension [AnyActionHandle] {
-  /// Cancels all actions. Every action is marked before the first notification, so that no action begins or fails because of
-  /// the end of another.
+  /// Cancels all actions. Every action is marked before the first notification, so that no action begins or fails
+  /// because of the end of another action.
   func cancelAll() {
     let cancellations = map { $0.markCanceled() }
     for (handle, cancellation) in zip(self, cancellations) { handle.complete(cancellation) }
@@ -43,8 +43,11 @@ extension [AnyActionHandle] {
     }
   }
 
-  /// Records the wait of the caller, and returns the record; `nil` for a caller outside of actions and of other awaited
-  /// work.
+  /// Records the wait of the caller, and then cancels the actions if the caller asks for it. The record comes first, so
+  /// that a wait that would never end cancels nothing.
+  ///
+  /// - Returns: The record, which the caller ends; `nil` for a caller outside of actions and of other awaited work.
+  /// - Throws: ``ErrorCode/deadlock``.
   private func beginWait(canceling isCanceling: Bool) throws -> WaitGraph.Wait? {
     let wait = try WaitGraph.Waiter.current?.beginWait(for: self, canceling: isCanceling)
     if isCanceling { cancelAll() }

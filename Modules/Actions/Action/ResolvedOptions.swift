@@ -25,6 +25,11 @@ final class ResolvedOptions: Sendable {
     var predecessors: [AnyActionHandle] = []
 
     var all: [AnyActionHandle] { dependencies + predecessors }
+    /// All of them, each once.
+    var distinct: [AnyActionHandle] {
+      var found: Set<ObjectIdentifier> = []
+      return all.filter { found.insert(ObjectIdentifier($0)).inserted }
+    }
   }
 
   init(_ options: ActionOptions, of action: any Action) {

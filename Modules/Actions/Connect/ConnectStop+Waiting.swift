@@ -6,26 +6,29 @@ import Synchronization
 extension ConnectStop {
   /// Blocks the calling thread until the end of the stop or the time limit.
   ///
+  /// - Parameter limit: The longest wait; `nil` to wait until the end.
+  /// - Returns: The result of the stop; ``ErrorCode/timedOut`` if the time limit passes first.
   /// - Throws: ``ErrorCode/illegalState`` on the main actor when an action waits for the main actor.
   func wait(within limit: Duration? = nil, of dispatcher: ActionDispatcher) throws -> Result<Void, any Error> {
     let done = DispatchSemaphore(value: 0)
     let waiter = Waiter { _ in done.signal() }
-    finish(waiter, within: limit, of: dispatcher)
+    resume(waiter, within: limit, of: dispatcher)
     try MainActorWait.block(until: done, for: dispatcher)
+    // The waiter has a result: only its completion ends the wait without an error.
     return waiter.result ?? .success(())
   }
 
   /// Calls a completion with the result of the stop, or with ``ErrorCode/timedOut`` if the time limit passes first.
   func whenFinished(within limit: Duration?, of dispatcher: ActionDispatcher, _ completion: @escaping Completion) {
-    finish(Waiter(completion), within: limit, of: dispatcher)
+    resume(Waiter(completion), within: limit, of: dispatcher)
   }
 
-  /// Finishes a waiter at the end of the stop or at the time limit.
-  private func finish(_ waiter: Waiter, within limit: Duration?, of dispatcher: ActionDispatcher) {
-    let timer = limit.map { limit in dispatcher.after(limit) { waiter.finish(with: .failure(Self.timedOut)) } }
+  /// Resumes a waiter at the end of the stop or at the time limit.
+  private func resume(_ waiter: Waiter, within limit: Duration?, of dispatcher: ActionDispatcher) {
+    let timer = limit.map { limit in dispatcher.after(limit) { waiter.resume(with: .failure(Self.timedOut)) } }
     whenFinished { result in
       timer?.cancel()
-      waiter.finish(with: result)
+      waiter.resume(with: result)
     }
   }
 
@@ -45,7 +48,7 @@ extension ConnectStop {
 
     var result: Result<Void, any Error>? { firstResult.withLock { $0 } }
 
-    func finish(with result: Result<Void, any Error>) {
+    func resume(with result: Result<Void, any Error>) {
       let isFirst = firstResult.withLock { firstResult in
         guard firstResult == nil else { return false }
         firstResult = result

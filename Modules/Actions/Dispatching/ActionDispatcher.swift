@@ -100,12 +100,14 @@ final class ActionDispatcher: Sendable {
 
   /// Lets an action continue after the end of its prerequisites: at once, if it has none.
   private func awaitPrerequisites(of handle: AnyActionHandle) {
-    let prerequisites = handle.resolvedOptions?.prerequisites.all ?? []
+    let prerequisites = handle.resolvedOptions?.prerequisites.distinct ?? []
     guard !prerequisites.isEmpty else { return enqueue(handle) }
     let countdown = Countdown(prerequisites.count) { [weak self, weak handle] in
       if let self, let handle { self.prerequisitesDidFinish(of: handle) }
     }
-    for prerequisite in prerequisites { prerequisite.whenFinished { countdown.step() } }
+    for prerequisite in prerequisites { prerequisite.whenFinished(for: handle) { countdown.step() } }
+    // A cancellation in between has removed the blocks added before it.
+    if handle.state == .finished { for prerequisite in prerequisites { prerequisite.forget(dependent: handle) } }
   }
 
   /// Enqueues an action, or fails it because of failed dependencies.
@@ -145,9 +147,11 @@ extension ActionDispatcher: ActionScheduler {
 
   func didFinish(_ handle: AnyActionHandle, completions: [ActionCompletion], laneContinues: Bool) {
     if let options = handle.resolvedOptions {
-      let predecessors = options.releasePrerequisites().predecessors
+      let prerequisites = options.releasePrerequisites()
+      // Only an action that ends before its prerequisites still has them.
+      for prerequisite in prerequisites.all { prerequisite.forget(dependent: handle) }
       if let identity = options.identity {
-        registry.withLock { $0.remove(handle, identity, predecessors: predecessors) }
+        registry.withLock { $0.remove(handle, identity, predecessors: prerequisites.predecessors) }
       }
       handle.queue.releaseSlot(of: handle, laneContinues: laneContinues)
     }

@@ -36,7 +36,7 @@ struct LifecycleState<Completion: Sendable> {
   private var contextCounters: [ContextActivityCounter] = []
   var progress: SharedProgress?
   /// Blocks to call at the end of the action.
-  var observers: [@Sendable () -> Void] = []
+  var observers = EndObservers()
   /// The tasks that wait for the end.
   var waiters: [ObjectIdentifier: CancellableWait<Void>] = [:]
   /// Whether the action has succeeded with unsaved changes in its context.
@@ -174,12 +174,12 @@ struct LifecycleState<Completion: Sendable> {
       task = nil
       timeoutTimer = nil
       delayTimer = nil
-      observers = []
+      observers = EndObservers()
       waiters = [:]
       completions = []
     }
     return Finish(
-      timers: [timeoutTimer, delayTimer].compactMap(\.self), observers: observers, waiters: Array(waiters.values),
+      timers: [timeoutTimer, delayTimer].compactMap(\.self), observers: observers.all, waiters: Array(waiters.values),
       completions: completions, progress: progress)
   }
 
@@ -200,7 +200,7 @@ struct LifecycleState<Completion: Sendable> {
   /// The objects to notify of the end, after the lock is released.
   struct Finish {
     let timers: [Task<Void, Never>]
-    let observers: [@Sendable () -> Void]
+    let observers: [EndObservers.Block]
     let waiters: [CancellableWait<Void>]
     let completions: [Completion]
     let progress: SharedProgress?

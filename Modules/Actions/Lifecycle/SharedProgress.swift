@@ -3,13 +3,16 @@ import Foundation
 
 /// The progress of an action: `Foundation.Progress` behind a lock, because the class has no lock of its own on Linux.
 final class SharedProgress: Progress, @unchecked Sendable {
-  // Sendable: the stored properties of the base class are read and written under the lock, and the streams have
-  // a lock of their own. The lock is recursive because the base class notifies observers under it, and an observer may
-  // read the progress.
+  // Sendable: the counts, the cancellation and its handler are read and written under the lock, and the streams have a
+  // lock of their own. `isCancelled` and `fractionCompleted`, which a subclass cannot override on all platforms, are
+  // written under the lock and read without it: a reader may see the value before a change. The lock is recursive
+  // because the base class notifies observers under it, and an observer may read the progress.
 
   private let onCancel: @Sendable () -> Void
   private let lock = NSRecursiveLock()
   private let streams = Broadcast<ActionProgress>()
+  /// Whether the progress was cancelled, and its handler called. `isCancelled` may also be the state of a parent.
+  private var wasCanceled = false
 
   /// - Parameters:
   ///   - state: The present state of the action.
@@ -20,7 +23,10 @@ final class SharedProgress: Progress, @unchecked Sendable {
     super.init(parent: nil, userInfo: nil)
     isCancellable = true
     if state == .finished { streams.finish() }
-    if isCanceled { super.cancel() }
+    if isCanceled {
+      wasCanceled = true
+      super.cancel()
+    }
   }
 
   override var totalUnitCount: Int64 {
@@ -41,6 +47,12 @@ final class SharedProgress: Progress, @unchecked Sendable {
 
   override var isIndeterminate: Bool { lock.withLock { super.isIndeterminate } }
 
+  /// Called once, at the cancellation. The base class calls a handler that is set on a cancelled progress.
+  override var cancellationHandler: (@Sendable () -> Void)? {
+    get { lock.withLock { super.cancellationHandler } }
+    set { lock.withLock { super.cancellationHandler = newValue } }
+  }
+
   override func cancel() {
     cancelOnlyProgress()
     onCancel()
@@ -50,9 +62,11 @@ final class SharedProgress: Progress, @unchecked Sendable {
   /// would replace the failure of the action.
   func cancelOnlyProgress() {
     // The handler is code of the program and may block, so it is called without the lock, which the action needs to set
-    // its progress. The handler is not restored: the base class calls a handler set on a cancelled progress.
+    // its progress. The base class has already called a handler set on a cancelled progress. The handler is not
+    // restored, because the base class would call it again.
     let handler = lock.withLock {
-      let handler = super.cancellationHandler
+      let handler = wasCanceled ? nil : super.cancellationHandler
+      wasCanceled = true
       super.cancellationHandler = nil
       super.cancel()
       return handler
@@ -72,7 +86,7 @@ final class SharedProgress: Progress, @unchecked Sendable {
     lock.withLock { streams.makeStream(.bufferingNewest(1), first: current) }
   }
 
-  /// Finishes the streams. The action has finished.
+  /// Finishes the streams. Called after the action has finished.
   func finish() { streams.finish() }
 
   /// Sends the counts to the streams. The lock is held, so that a stream receives the later of two changes last.

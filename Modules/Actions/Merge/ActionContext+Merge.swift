@@ -7,7 +7,9 @@ extension ActionContext {
   ///
   /// Without options, a merge deletes the records whose key no object has, also for an empty array, as in Coherence 5.
   /// Records of subentities and records without a key stay. With options, only the mode ``MergeOptions/Mode/replace``
-  /// deletes records for which no object has the key.
+  /// deletes records for which no object has the key. The delete rules of the model follow, and may delete records that
+  /// the merge alone would keep. A record whose key an object has is not deleted by the rule ``DeleteRule/cascade`` of a
+  /// deleted record of its hierarchy: it leaves the relationship instead.
   ///
   /// An object with a new key is inserted itself, so it must not belong to a context. From other objects, the merge copies
   /// the attributes that differ, and no relationships. The order of the objects does not matter, and a second merge of the
@@ -21,9 +23,11 @@ extension ActionContext {
   /// again from the newer records, as if it had begun after the other save. During the last attempt the stores keep
   /// other writers out. A lost race is an inserted key, a changed key, a record that the condition or the filter
   /// protects at the time of the save, and any conflict under the policy ``MergePolicy/error``; other policies resolve
-  /// conflicts over records. In a context with other changes the merge is planned once: the save leaves out a protected
-  /// record, and other lost races are thrown. In any other context, with a condition or a filter that reads related
-  /// records, the stores keep other writers out from the first plan on.
+  /// conflicts over records. Under the policy ``MergePolicy/objectTrumps`` of an action, a value of the input that the
+  /// stored record had at the plan, and that another writer has changed with the record, is a lost race too: the record
+  /// would have values of both writers. In a context with other changes the merge is planned once: the save leaves out a
+  /// protected record, and other lost races are thrown. In any other context, with a condition or a filter that reads
+  /// related records, the stores keep other writers out from the first plan on.
   ///
   /// An object whose insertion lost a race cannot be used again; the merge inserts a copy of it.
   ///
@@ -70,6 +74,9 @@ extension ActionContext {
   /// be deleted by the same merge, unless ``MergeOptions/missingTargets`` leaves such links out. For races with other
   /// writers, threads and cost, see
   /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``.
+  ///
+  /// The message of an error over a key, a value or a missing link has the index of the input record, which begins at 0.
+  /// Pages that are merged together are one input.
   ///
   /// - Parameters:
   ///   - ignoreAttributes: The attributes and relationships that existing records keep.

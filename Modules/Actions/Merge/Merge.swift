@@ -11,6 +11,8 @@ struct Merge {
   private var storedCount = 0
   /// The plan of ``run()``; `nil` before.
   private var plan: MergePlan?
+  /// The indexes of the input records whose differing records the condition protects; empty before ``run()``.
+  private var protected: Set<Int> = []
   /// The reconciliation with pending edits; `nil` if no record or destination of the merge can have pending edits.
   private let pending: PendingReconciliation?
 
@@ -41,7 +43,7 @@ struct Merge {
     try context.refuseIfCanceled()
     if !plan.isEmpty {
       let store = try context.store(of: scope.options)
-      let unwritten = try MergeWriter(context: context, input: input, layout: layout, insertingInto: store).apply(plan)
+      let unwritten = try MergeWriter(basis, insertingInto: store).apply(plan)
       result.updated -= unwritten
       result.skipped += unwritten
     }
@@ -64,12 +66,12 @@ struct Merge {
       if record % 1024 == 0 { try context.refuseIfCanceled() }
       try input.readKey(record, into: &key)
       if key.isIncompleteKey {
-        if scope.options.missingKeys == .fail { throw missingKeyError }
+        if scope.options.missingKeys == .fail { throw missingKeyError(record) }
         inputByKey.exclude(record)
       } else if try inputByKey.insert(record, key: key, replacesEarlier: replacesEarlier),
         scope.options.duplicates == .fail
       {
-        throw duplicateKeyError
+        throw duplicateKeyError(record)
       }
     }
     result.skipped += inputByKey.excludedCount
@@ -89,18 +91,18 @@ struct Merge {
     return links
   }
 
-  private var missingKeyError: CoherenceError {
+  private func missingKeyError(_ record: Int) -> CoherenceError {
     CoherenceError(
       .invalidMergeKey,
-      "An input record for '\(layout.entity.name)' lacks a value for its key \(layout.keyNames); give it the value, or set "
-        + "`missingKeys` to `.skip`.")
+      "Input record \(record) for '\(layout.entity.name)' lacks a value for its key \(layout.keyNames); give it the "
+        + "value, or set `missingKeys` to `.skip`.")
   }
 
-  private var duplicateKeyError: CoherenceError {
+  private func duplicateKeyError(_ record: Int) -> CoherenceError {
     CoherenceError(
       .invalidMergeKey,
-      "Two input records for '\(layout.entity.name)' have the same key \(layout.keyNames); send one of them, or choose a "
-        + "policy for `duplicates`.")
+      "Input record \(record) for '\(layout.entity.name)' has the same key \(layout.keyNames) as an earlier one; send one "
+        + "of them, or choose a policy for `duplicates`.")
   }
 
   // MARK: Planning
@@ -112,7 +114,7 @@ struct Merge {
     try LinkConsistency(input: input, layout: layout, inputByKey: inputByKey).check(Set(links.keys))
     let targets = try MergeTargets(
       links, layout: layout, context: context, inputByKey: inputByKey, pending: pending,
-      policy: scope.options.missingTargets)
+      scope.options)
     let expectation = MergeExpectation(input, layout: layout, targets: targets, pending: pending)
     let scan = RowScan(
       layout.storedRows(in: context), inputByKey: inputByKey, expected: expectation, options: scope.scanOptions(layout))
@@ -145,7 +147,7 @@ struct Merge {
     let allowedDeletes = try condition.filter(scan.superfluousRows, row: { $0 }, index: { _ in nil }, input: input)
     let planned = PendingReconciliation.Changes(
       inserts: inputByKey.indexes(notIn: scan.matched), updates: allowedUpdates, deletes: allowedDeletes)
-    try targets.refuseMissing(in: input, at: planned.inserts + allowedUpdates.map(\.index))
+    try targets.refuseMissing(in: input, layout, inserts: planned.inserts, updates: allowedUpdates.map(\.index))
     let allowed =
       try pending?.remainder(of: planned, .init(input: input, inputByKey: inputByKey, targets: targets)) ?? planned
     let deletes = allowed.deletes
@@ -153,13 +155,13 @@ struct Merge {
       try DeletionLimit(scope).check(
         deletes.count, of: max(storedCount, deletes.count), isInputEmpty: inputByKey.excludedCount == input.count)
     }
-    let protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
+    protected = Set(updates.map(\.index)).subtracting(allowedUpdates.map(\.index))
     let full: MergePlan
     switch scope.options.missingTargets {
     case .fail:
-      try refuseLinks(to: deletes, matched: scan.matched, protected: protected, targets)
+      try refuseLinks(to: deletes, matched: scan.matched, targets)
       full = MergePlan(allowed, targets: targets)
-    case .leaveOut: full = try planLeavingOutLinks(of: allowed, protected: protected, targets)
+    case .leaveOut: full = try planLeavingOutLinks(of: allowed, targets)
     }
     let plan = localEdits?.remainder(of: full) ?? full
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
@@ -174,7 +176,7 @@ struct Merge {
 
   /// The plan without links to missing records, and to records that the plan deletes. Counts the links.
   private mutating func planLeavingOutLinks(
-    of allowed: PendingReconciliation.Changes, protected: Set<Int>, _ targets: MergeTargets
+    of allowed: PendingReconciliation.Changes, _ targets: MergeTargets
   ) throws -> MergePlan {
     var (allowed, targets) = (allowed, targets)
     targets.leaveOut(Set(allowed.deletes.map(\.id)))
@@ -205,12 +207,8 @@ struct Merge {
   /// Refuses input that links to a record which the same merge deletes: the link would be cleared, and a second merge of
   /// the same input would fail.
   ///
-  /// - Parameters:
-  ///   - matched: The indexes of input records with a row.
-  ///   - protected: The indexes of input records whose rows the condition protects.
-  private func refuseLinks(
-    to deletes: [Row], matched: IndexBits, protected: Set<Int>, _ targets: MergeTargets
-  ) throws {
+  /// - Parameter matched: The indexes of input records with a row.
+  private func refuseLinks(to deletes: [Row], matched: IndexBits, _ targets: MergeTargets) throws {
     guard !deletes.isEmpty else { return }
     let deletedIDs = Set(deletes.map(\.id))
     let affected = layout.ownRelationships.filter { !targets.existingIDs(of: $0).isDisjoint(with: deletedIDs) }
@@ -248,18 +246,21 @@ extension Merge {
   /// of ``run()``.
   mutating func linksBeforeDeletion() throws -> PagedKeys {
     try indexInput()
+    var options = scope.options
+    options.missingTargets = .leaveOut
     let targets = try MergeTargets(
-      try linkedKeys(), layout: layout, context: context, inputByKey: inputByKey, pending: pending, policy: .leaveOut)
+      try linkedKeys(), layout: layout, context: context, inputByKey: inputByKey, pending: pending, options)
     var keys = PagedKeys()
     try setLinks(of: &keys, targets)
     return keys
   }
 
-  /// Sets the stored records of the merge's own hierarchy to which links of the input lead.
+  /// Sets the stored records of the merge's own hierarchy to which links of the input lead, without the links of records
+  /// that the condition protects.
   private func setLinks(of keys: inout PagedKeys, _ targets: MergeTargets) throws {
     let relationships = Set(layout.ownRelationships.filter { !layout.ignores($0) })
     guard !relationships.isEmpty else { return }
-    for record in 0..<input.count where !inputByKey.isExcluded(record) {
+    for record in 0..<input.count where !inputByKey.isExcluded(record) && !protected.contains(record) {
       for (relationship, link) in try input.links(record) where relationships.contains(relationship) {
         var ids: Set<ManagedObjectID> = []
         for case .existing(let id)? in link.keys.map({ targets.target($0, of: relationship) }) { ids.insert(id) }

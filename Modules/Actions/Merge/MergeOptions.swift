@@ -45,6 +45,12 @@ public struct MergeOptions: Sendable, Hashable {
   /// coordinators of their own. A merge prefers the records of writable stores to older records of read-only stores, also
   /// as targets of links, and deletes no record of a read-only store; an input that differs from the values of such a
   /// record is refused with ``ErrorCode/storeReadOnly`` by the save.
+  ///
+  /// A link by a key that records of several stores have leads to the record in the store of the record with the link, for
+  /// a new record in ``store``. Without a record there, the link leads to the record of the first attached store that has
+  /// the key. Within the merge's own hierarchy, the link leads to the oldest record, which the merge matches with its
+  /// input. The merge throws ``ErrorCode/relationshipCrossesStores`` if that record is in another store than the record
+  /// with the link.
   public enum StoredDuplicatePolicy: Sendable, Hashable {
     /// The merge throws ``ErrorCode/invalidMergeKey`` and changes nothing.
     case fail
@@ -60,8 +66,10 @@ public struct MergeOptions: Sendable, Hashable {
     /// The merge throws ``ErrorCode/objectNotFound`` and changes nothing.
     case fail
     /// Links leave missing records out: a stored record keeps the target of its to-one relationship, a new record has
-    /// none, and a to-many relationship has the other members. An input record whose required relationship has a
-    /// missing target is not inserted, and counts as skipped. ``MergeResult/missingLinks`` has the number of the links.
+    /// none, and a to-many relationship has the other members. If the other members are fewer than the relationship's
+    /// minimum, a stored record keeps its present members. An input record that needs a missing record for a required
+    /// relationship or a minimum is not inserted, and counts as skipped. ``MergeResult/missingLinks`` has the number of
+    /// the links.
     case leaveOut
   }
 
@@ -89,7 +97,8 @@ public struct MergeOptions: Sendable, Hashable {
   /// leaves out links to such a record, and to new records that need it. An edit on its way to the server is kept until
   /// the reply of the server. Under the policies ``keepLocal`` and ``conflict``, the members of a to-many relationship
   /// that the user added or removed stay added or removed, the input decides about all other members, and an edited
-  /// order is kept.
+  /// order is kept. Under the policy ``server``, the input decides about all members if it differs from the stored list
+  /// by another member too, and about the members of every ordered relationship that the user has edited.
   public enum PendingEditsPolicy: Sendable, Hashable {
     /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a
     /// conflict for the user.

@@ -13,7 +13,7 @@ public struct PendingEdit: Sendable {
     case delete
   }
 
-  /// The changed record. The record of a deletion has no row any more.
+  /// The changed record. A deleted record has no row any more.
   public var recordID: ManagedObjectID
   /// The change that the server will see.
   public var kind: Kind
@@ -42,8 +42,8 @@ public struct PendingEdit: Sendable {
   /// reply, so that the record keeps its value; any other value is newer, and is merged.
   public var outdated: [String: Set<AttributeValue>]
   /// Whether the whole edit has ended since the request for the merge's input began: the server has confirmed it, or
-  /// has replied with a conflict that is resolved. The absence of the record from the input is then no deletion. A
-  /// merge keeps a confirmed edit like an edit that is being sent.
+  /// has replied with a conflict, now resolved. A record that the input lacks may then be newer than the input,
+  /// and is not deleted. A merge keeps a confirmed edit as it keeps an edit with ``isBeingSent``.
   public var isConfirmed: Bool
   /// The conflict over the edit that waits for the user; `nil` without a conflict, or if the conflict is newer than the
   /// request for the merge's input.
@@ -79,8 +79,8 @@ public struct PendingEdit: Sendable {
   /// Whether a merge keeps the edit without a decision about it; see ``isBeingSent`` and ``isConfirmed``.
   var isFixed: Bool { isBeingSent || isConfirmed }
 
-  /// Whether the merge's input may be newer than the reply to the edit, which then replaces values of the input by
-  /// older ones.
+  /// Whether a reply to the edit is still to come. The merge's input may be newer than this reply, which then replaces
+  /// values of the input by older ones, so that the merge postpones the input record.
   var awaitsReply: Bool { isBeingSent && !isConfirmed || isUnanswered || isInsertUnanswered }
 
   /// Whether the edit changed an attribute, a part of a composite or a to-one relationship.

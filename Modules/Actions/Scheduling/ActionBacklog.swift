@@ -12,8 +12,8 @@ struct QueuePosition: Comparable {
 
 /// A priority queue of waiting actions. Actions of one priority are in the order of arrival.
 ///
-/// A withdrawn action stays in the backlog until it is popped or compacted away: removing it from the middle at once
-/// would cost time proportional to the length of the backlog.
+/// A withdrawn action, and the former entry of a raised action, stay in the backlog until they are in front or compacted
+/// away: removing an entry from the middle at once would cost time proportional to the length of the backlog.
 struct ActionBacklog<Item: QueuedAction> {
   private struct Entry {
     let action: Item
@@ -21,8 +21,12 @@ struct ActionBacklog<Item: QueuedAction> {
   }
 
   private var deques = Array(repeating: Deque<Entry>(), count: ActionPriority.allCases.count)
-  /// The number of withdrawals since the backlog was compacted; at least the number of stored withdrawn actions.
-  private var withdrawnCount = 0
+  /// The indices of the deques in which the actions wait, made by the first raise; `nil` while each entry is the only one
+  /// of its action. An entry in another deque is a former entry of a raised action.
+  private var indices: [ObjectIdentifier: Int]?
+  /// The number of withdrawals and raises since the backlog was compacted; at least the number of stored withdrawn
+  /// actions and former entries.
+  private var obsoleteCount = 0
   /// The number of stored actions, including withdrawn actions that still await their removal.
   private(set) var count = 0
 
@@ -30,7 +34,15 @@ struct ActionBacklog<Item: QueuedAction> {
 
   /// The actions that still wait, the next action first.
   var pending: [Item] {
-    deques.reversed().flatMap { deque in deque.compactMap { $0.action.isPending ? $0.action : nil } }
+    deques.indices.reversed().flatMap { index in
+      deques[index].compactMap { waits($0.action, in: index) && $0.action.isPending ? $0.action : nil }
+    }
+  }
+
+  /// Whether an action of a deque is in no deque of a higher priority.
+  private func waits(_ action: Item, in index: Int) -> Bool {
+    guard let indices else { return true }
+    return indices[ObjectIdentifier(action)] == index
   }
 
   /// Appends an action to those of its priority.
@@ -38,49 +50,95 @@ struct ActionBacklog<Item: QueuedAction> {
   /// - Parameter arrival: The number of the arrival, for the comparison with actions of other backlogs. The numbers of
   ///   one backlog grow.
   mutating func append(_ action: Item, arrival: Int = 0) {
-    deques[action.priority.rawValue].append(Entry(action: action, arrival: arrival))
+    let index = action.priority.rawValue
+    deques[index].append(Entry(action: action, arrival: arrival))
+    indices?[ObjectIdentifier(action)] = index
     count += 1
   }
 
   /// Removes and returns the next action, which may be withdrawn; `nil` when the backlog is empty.
   mutating func popFirst() -> Item? {
-    guard let priority = deques.lastIndex(where: { !$0.isEmpty }) else { return nil }
-    count -= 1
-    return deques[priority].popFirst()?.action
+    guard let (index, entry) = first() else { return nil }
+    removeFirst(of: index)
+    return entry.action
   }
 
   /// Removes the withdrawn actions in front, and returns the next action with its position; `nil` when no action waits.
   mutating func firstPending() -> (action: Item, position: QueuePosition)? {
-    while let priority = deques.lastIndex(where: { !$0.isEmpty }), let entry = deques[priority].first {
+    while let (index, entry) = first() {
       if entry.action.isPending {
-        return (entry.action, QueuePosition(priority: priority, arrival: entry.arrival))
+        return (entry.action, QueuePosition(priority: index, arrival: entry.arrival))
       }
-      deques[priority].removeFirst()
-      count -= 1
+      removeFirst(of: index)
     }
     return nil
   }
 
+  /// Removes the former entries in front, and returns the next entry with the index of its deque.
+  private mutating func first() -> (index: Int, entry: Entry)? {
+    while let index = deques.lastIndex(where: { !$0.isEmpty }), let entry = deques[index].first {
+      if waits(entry.action, in: index) { return (index, entry) }
+      deques[index].removeFirst()
+    }
+    return nil
+  }
+
+  /// Removes the first entry of a deque, in which its action waits.
+  private mutating func removeFirst(of index: Int) {
+    let action = deques[index].removeFirst().action
+    count -= 1
+    guard indices != nil else { return }
+    indices?[ObjectIdentifier(action)] = nil
+    // The other deques have former entries only.
+    if count == 0 { compact() }
+  }
+
   /// Moves an action behind the actions of its new, higher priority. Does nothing for an action outside of the backlog.
+  ///
+  /// The cost is amortized: the first raise makes a table of all waiting actions, and a number of raises proportional to
+  /// the length of the backlog compacts the backlog.
   ///
   /// - Parameter arrival: The number of the action among the actions of its new priority; see `append`.
   mutating func raise(_ action: Item, arrival: Int = 0) {
-    let newPriority = action.priority.rawValue
-    for priority in 0..<newPriority {
-      guard let index = deques[priority].firstIndex(where: { $0.action === action }) else { continue }
-      deques[priority].remove(at: index)
-      deques[newPriority].append(Entry(action: action, arrival: arrival))
-      return
-    }
+    guard count > 0 else { return }
+    if indices == nil { makeIndices() }
+    let newIndex = action.priority.rawValue
+    guard let index = indices?[ObjectIdentifier(action)], index < newIndex else { return }
+    indices?[ObjectIdentifier(action)] = newIndex
+    deques[newIndex].append(Entry(action: action, arrival: arrival))
+    noteObsoleteEntry()
   }
 
-  /// Counts a withdrawal, which may concern an action outside of the backlog. Compacts the backlog when the withdrawals
-  /// are more than 64 and more than half of the stored actions, so that the amortized cost per withdrawal is constant.
-  mutating func didWithdraw() {
-    withdrawnCount += 1
-    guard withdrawnCount > 64, withdrawnCount > count / 2 else { return }
-    for priority in deques.indices { deques[priority].removeAll { !$0.action.isPending } }
+  private mutating func makeIndices() {
+    var indices: [ObjectIdentifier: Int] = [:]
+    indices.reserveCapacity(count)
+    for (index, deque) in deques.enumerated() {
+      for entry in deque { indices[ObjectIdentifier(entry.action)] = index }
+    }
+    self.indices = indices
+  }
+
+  /// Counts a withdrawal, which may concern an action outside of the backlog.
+  mutating func didWithdraw() { noteObsoleteEntry() }
+
+  /// Compacts the backlog when the withdrawals and raises are more than 64 and more than half of the stored actions, so
+  /// that the amortized cost of each is constant.
+  private mutating func noteObsoleteEntry() {
+    obsoleteCount += 1
+    if obsoleteCount > 64, obsoleteCount > count / 2 { compact() }
+  }
+
+  /// Removes the withdrawn actions and the former entries.
+  private mutating func compact() {
+    let waiting = indices
+    for index in deques.indices {
+      deques[index].removeAll { entry in
+        if let waiting, waiting[ObjectIdentifier(entry.action)] != index { return true }
+        return !entry.action.isPending
+      }
+    }
     count = deques.reduce(0) { $0 + $1.count }
-    withdrawnCount = 0
+    indices = nil
+    obsoleteCount = 0
   }
 }

@@ -21,7 +21,7 @@ public struct ActionStatistics: Sendable, Hashable {
   /// Whether a later equal action has replaced this one, which counts as cancelled; see ``EqualActionPolicy/replace``.
   public internal(set) var isReplaced = false
 
-  /// The seconds from start to finish; zero before the end.
+  /// The seconds from start to finish, with the delays between attempts; zero before the end.
   public var executionTime: TimeInterval {
     guard let startTime, let finishTime else { return 0 }
     return finishTime.timeIntervalSince(startTime)

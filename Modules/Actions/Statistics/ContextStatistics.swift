@@ -12,13 +12,13 @@ public struct ContextStatistics: Sendable, Hashable {
   public internal(set) var deletes = 0
   /// The number of fetched records, not of requests.
   public internal(set) var fetches = 0
-  /// The seconds in `perform` and `performAndWait`. Nested calls count once.
+  /// The seconds in `perform` and `performAndWait`. Nested calls count once, and a call counts when it ends.
   public internal(set) var contextBlockTime: TimeInterval = 0
   /// The seconds in fetches, including failed fetches.
   public internal(set) var fetchTime: TimeInterval = 0
   /// The seconds in saves, including failed saves.
   public internal(set) var saveTime: TimeInterval = 0
-  /// The seconds in the context outside of fetches and saves.
+  /// The seconds in the context outside of fetches and saves; zero before the end of the first block.
   public var otherTime: TimeInterval { max(0, contextBlockTime - fetchTime - saveTime) }
 
   /// Adds the work of another context.
@@ -55,6 +55,7 @@ final class ContextActivityCounter: ContextActivityObserver {
 
   var statistics: ContextStatistics { counts.withLock { $0 } }
 
+  /// Adds the counts of a released context, so that an action with many attempts keeps one counter for all of them.
   func add(_ statistics: ContextStatistics) { counts.withLock { $0 += statistics } }
 
   func contextDid(_ activity: ContextActivity, in duration: Duration) {

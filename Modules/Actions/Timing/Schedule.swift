@@ -106,10 +106,13 @@ public struct Schedule: Sendable, Hashable {
 }
 
 extension Schedule: CustomStringConvertible {
-  /// The schedule as text, for lists and logs: `every 600 s`, `30 3 * * mon-fri GMT`, `at 2030-01-31T12:00:00Z`.
+  /// The schedule as text, for lists and logs: `every 600 s`, `30 3 * * mon-fri GMT`, `at 2030-01-31T12:00:00Z`. The
+  /// text has no jitter.
   public var description: String {
     switch kind {
-    case .every(let interval): "every \(String(format: "%g", interval / .seconds(1))) s"
+    // With the 15 digits that every `Double` keeps: a persisted schedule compares the text, and an interval that rounds to
+    // the same text would look unchanged.
+    case .every(let interval): "every \(String(format: "%.15g", interval / .seconds(1))) s"
     case .cron(let expression, let timeZone): "\(expression.text) \(timeZone.identifier)"
     case .at(let date): "at \(date.ISO8601Format())"
     }

@@ -15,6 +15,10 @@ extension PersistenceManager {
   /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids without a record are
   /// skipped, and an empty list deletes nothing.
   ///
+  /// - Parameters:
+  ///   - entity: The class of the records.
+  ///   - uids: The uids.
+  ///   - context: The context of the deletion, whose other changes are saved too; by default a new context.
   /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``delete(entity:uid:context:)``.
   @discardableResult

@@ -11,10 +11,13 @@ extension PersistenceManager {
   /// for the time of the fetch.
   ///
   /// - Parameters:
-  ///   - predicate: The condition; `nil` for all records. `mapping[\.age] >= 18` writes one.
-  ///   - sort: The sort order; by default that of the keys.
+  ///   - mapping: The mapping between the models and the records.
+  ///   - predicate: The condition; `nil` for all records. `mapping[\.age] >= 18` makes a condition.
+  ///   - sort: The sort order; by default the order of the keys.
   ///   - limit: The largest number of models; `nil` for all.
   ///   - offset: The number of models to skip at the beginning.
+  ///   - context: The context of the fetch, with its unsaved changes; by default the main context on the main actor,
+  ///     and a new context elsewhere.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``;
   ///   ``ErrorCode/unknownEntity``; ``ErrorCode/modelDoesNotFit`` for a mapping that does not fit its entity, and for a
   ///   record that the model refuses to decode; ``ErrorCode/invalidPredicate``; ``ErrorCode/invalidFetchRequest``;
@@ -72,7 +75,11 @@ extension PersistenceManager {
   /// ``Mapping/storedForm(of:)`` returns the fetched form of a model.
   ///
   /// - Parameters:
-  ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules.
+  ///   - mapping: The mapping between the models and the records.
+  ///   - models: The models.
+  ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list
+  ///     of models deletes all records of the entity; otherwise it does nothing. A record with a model is not deleted
+  ///     by a cascade from a deleted record of its hierarchy, and leaves the relationship instead.
   ///   - duplicates: The policy for several models with the same uid.
   ///   - store: The store of new records; `nil` for the store that the context chooses for each. Models are matched with
   ///     the records of all attached stores.
@@ -95,8 +102,12 @@ extension PersistenceManager {
   // MARK: Deleting
 
   /// Deletes the records of some uids by the model's delete rules, in one transaction. Uids without a record are
-  /// skipped.
+  /// skipped, and an empty list deletes nothing.
   ///
+  /// - Parameters:
+  ///   - mapping: The mapping between the models and the records.
+  ///   - uids: The uids.
+  ///   - context: The context of the deletion, whose other changes are saved too; by default a new context.
   /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: As ``fetchModels(_:uids:context:)``, and errors of saving a context. Nothing is deleted then.
   @discardableResult

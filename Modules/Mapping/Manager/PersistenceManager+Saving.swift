@@ -18,14 +18,16 @@ extension PersistenceManager {
   /// `fromModel` is called again. During the last attempt the store keeps other writers out. A record that equals its
   /// model is not written, so another writer's concurrent deletion or change of it stays. In a context with other
   /// changes, and in a transaction of the caller, the error is thrown instead. Other merge policies resolve conflicts
-  /// over records.
+  /// over records. A context that follows other contexts, such as ``mainContext``, merges a save of another writer
+  /// property by property, so that a record may have values of both saves.
   ///
   /// May be called on any thread. The cost is one object for each stored record of the models, or of the entity when
   /// `shouldOverwrite` is set.
   ///
   /// - Parameters:
   ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list
-  ///     of models deletes all records of the entity; otherwise it does nothing.
+  ///     of models deletes all records of the entity; otherwise it does nothing. A record with a model is not deleted
+  ///     by a cascade from a deleted record of its hierarchy, and leaves the relationship instead.
   ///   - duplicates: The policy for several models with the same uid.
   ///   - store: The store of new records; `nil` for the store that the context chooses for each. Models are matched with
   ///     the records of all attached stores.

@@ -49,6 +49,7 @@ final class ModelExpectation<Model: Codable & SendableMetatype>: ExpectedValues 
   private func readValues(_ index: Int, into values: inout [AttributeValue?]) throws {
     if values.count != slotCount { values = Array(repeating: nil, count: slotCount) }
     try models.withUnsafeBufferPointer { models in
+      // Only an empty list has no address, and an empty list has no index.
       guard let model = models.baseAddress.map({ $0 + index }) else { return }
       for (column, slot) in slots.enumerated() {
         do {

@@ -41,7 +41,9 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     let context = table.context
     let inserts = inputByKey.indexes(notIn: scan.matched)
     var values: [AttributeValue?] = []
-    for object in context.objects(for: scan.superfluousRows) { context.delete(object) }
+    let superfluous = context.objects(for: scan.superfluousRows)
+    try CascadeTargets(table.rows, inputByKey: inputByKey).release(from: superfluous)
+    for object in superfluous { context.delete(object) }
     for (change, object) in zip(scan.changes, context.objects(for: scan.changes.map(\.row))) {
       try expectation.assign(change.index, to: object, &values)
     }

@@ -54,7 +54,12 @@ struct RecordSave<Record: RecordFromModel> {
       duplicates.append(isPreferred ? other : record)
     }
     // Several records of one uid may have edits that the server does not have. No edit may be lost.
-    for record in duplicates where try isWritable(record) && marks.mayReplace(record) {
+    duplicates = try duplicates.filter { try isWritable($0) && marks.mayReplace($0) }
+    var deleted: [ManagedObject] = []
+    for record in duplicates { deleted.append(record) }
+    for record in withoutModel where try marks.deletes(record) { deleted.append(record) }
+    try CascadeTargets(table.rows, inputByKey: inputByKey).release(from: deleted)
+    for record in duplicates {
       table.context.delete(record)
       result.deleted += 1
     }

@@ -7,11 +7,15 @@ protocol SaveMarks<Record> {
   func mayReplace(_ record: Record) throws -> Bool
   /// Marks a record after its values were set from a model.
   func mark(_ record: Record) throws
+  /// Whether ``remove(_:)`` deletes a record, and does not mark it.
+  func deletes(_ record: Record) throws -> Bool
   /// Deletes a record without a model, or marks it as deleted. Returns `false` for a record with an earlier mark.
   func remove(_ record: Record) throws -> Bool
 }
 
 extension SaveMarks {
+  func deletes(_ record: Record) -> Bool { true }
+
   func remove(_ record: Record) -> Bool {
     record.managedObjectContext?.delete(record)
     return true
@@ -46,6 +50,11 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
       record.isUploaded = true
       try record.setKnownToServer()
     }
+  }
+
+  func deletes(_ record: Record) throws -> Bool {
+    guard origin == .here else { return true }
+    return try !record.wasDeleted && !record.mayBeKnownToServer()
   }
 
   /// A local deletion stays as a mark until it is uploaded.

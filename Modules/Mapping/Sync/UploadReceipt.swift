@@ -11,15 +11,20 @@ public import CoherenceCore
 /// try await manager.markRecordsAsUploaded(entity: FruitRecord.self, receipts: sent.map(\.1))
 /// ```
 public struct UploadReceipt: Sendable, Hashable {
+  /// The uploaded record.
   public let objectID: ManagedObjectID
   /// The uploaded version.
   let version: Int64
 }
 
 extension SyncRecord {
-  /// A receipt for the record's current version. The record must not have unsaved changes.
+  /// A receipt for the record's current version. The record must not have unsaved changes: after a rollback of changes
+  /// that were uploaded, the record would be marked as uploaded although the server has other values.
+  ///
+  /// Call it in the record's context, in the block that makes the model. A fault is loaded.
   public var uploadReceipt: UploadReceipt {
-    // A fault has no version. A record whose load fails gets no valid receipt, and is uploaded again.
+    // A fault has no version. A receipt of a record whose load fails matches no version, so that the record is uploaded
+    // again.
     try? load()
     return UploadReceipt(objectID: objectID, version: version)
   }

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
 
-/// An object that lives as long as a thread, because the thread's dictionary retains it.
+/// An object that lives as long as a thread, because the thread's dictionary retains it. Its `deinit` releases the
+/// contexts of the thread. Used on its own thread alone.
 final class ThreadLifetime {
   private struct Reference { weak var contexts: ThreadContexts? }
-  /// The collections to notify when the thread ends.
+  /// The ``ThreadContexts`` with a context for the thread: one for each manager that the thread has used.
   private var listeners: [Reference] = []
 
   private init() {}
@@ -22,9 +23,10 @@ final class ThreadLifetime {
 
   private static let key = "coherence.mapping.thread"
 
-  /// Notifies a collection when the thread ends.
+  /// Makes a manager's contexts release the context of the thread when the thread ends.
   func notifyAtEnd(_ contexts: ThreadContexts) {
-    listeners.removeAll { $0.contexts == nil }
+    // A manager that is loaded again makes another context for the thread.
+    listeners.removeAll { $0.contexts == nil || $0.contexts === contexts }
     listeners.append(Reference(contexts: contexts))
   }
 }

@@ -14,7 +14,7 @@ final class Confirmations: Sendable {
     /// The confirmations in the order of their times. The elements before the index ``first`` are expired.
     var list: [Confirmation] = []
     var first = 0
-    /// The index of the oldest confirmation that may have values over 32 KB.
+    /// The index of the oldest confirmation that may have values over 32 KB; never less than ``first``.
     var firstWhole = 0
     /// The approximate memory of the confirmations that are not expired, in bytes.
     var memorySize = 0
@@ -38,7 +38,7 @@ final class Confirmations: Sendable {
       while memorySize > memoryLimit, first < list.count { expireFirst() }
       // Expired elements are removed only when they outnumber the limit, so that a confirmation costs constant time on
       // average.
-      if first > limit { (list, first, firstWhole) = (Array(list[first...]), 0, max(0, firstWhole - first)) }
+      if first > limit { (list, first, firstWhole) = (Array(list[first...]), 0, firstWhole - first) }
     }
 
     /// Expires the oldest confirmation, whose element stays without its values.
@@ -88,7 +88,7 @@ final class Confirmations: Sendable {
     }
   }
 
-  /// Whether there are confirmations since a time.
+  /// Whether a server has confirmed an edit since a time.
   func hasAny(since time: ContinuousClock.Instant) -> Bool {
     state.withLock { state in state.first < state.list.count && state.list[state.list.count - 1].time >= time }
   }

@@ -40,8 +40,8 @@ extension Outbox {
   }
 
   /// Returns a stream of the number of conflicts. The stream has the present number at once, and a new number after
-  /// each save of this process that adds, changes or resolves conflicts. Ends with its task or with the coordinator,
-  /// which the stream does not retain.
+  /// each save of this process that adds, changes or resolves conflicts. A slow reader receives only the latest number.
+  /// Ends with its task or with the coordinator, which the stream does not retain.
   ///
   /// ```swift
   /// for try await count in outbox.conflictCounts() { badge.number = count }
@@ -50,7 +50,7 @@ extension Outbox {
   public func conflictCounts() -> AsyncThrowingStream<Int, any Error> {
     let coordinator = coordinator
     let changes = Result { try coordinator.entityChanges(of: OutboxConflictRecord.entityName) }
-    return AsyncThrowingStream { continuation in
+    return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let task = Task { [weak coordinator] in
         do {
           if let count = try await Self.conflictCount(in: coordinator) { continuation.yield(count) }

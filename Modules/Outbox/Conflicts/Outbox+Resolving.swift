@@ -21,6 +21,8 @@ extension Outbox {
   public func resolve(_ id: OutboxConflict.ID, keeping resolution: OutboxResolution) async throws {
     let context = newContext()
     try await context.perform {
+      // A decision may add to the log, which each further decision would read as a whole.
+      try self.makeEntries()
       let found = try context.objects(for: id.entity.name == OutboxConflictRecord.entityName ? [id] : [])
       guard let conflict = found.first as? OutboxConflictRecord else {
         throw CoherenceError(

@@ -19,6 +19,13 @@ public struct OutboxMembers: Sendable, Hashable {
   public let isOwner: Bool
 
   /// Makes a change of a relationship that the present model has by its recorded name.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the relationship.
+  ///   - added: The records that became members.
+  ///   - removed: The records that stopped being members.
+  ///   - isReordered: Whether members of an ordered relationship were moved.
+  ///   - isOwner: Whether the entries of this side alone describe the links.
   public init(
     _ name: String, added: [OutboxRecord] = [], removed: [OutboxRecord] = [], isReordered: Bool = false,
     isOwner: Bool = true

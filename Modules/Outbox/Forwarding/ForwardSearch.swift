@@ -93,15 +93,21 @@ struct ForwardSearch: Sendable {
       selection.backlog.claim(claimed)
     } else if found.isComplete {
       selection.backlog = remainder(of: found, besides: claimed, at: now)
-      // Retried edits may follow a probe. Records that are left to another program counted against the limit.
-      let isFull =
-        !plan.leftOut.isEmpty || !found.steps.isEmpty && found.steps.count + found.left.count >= limit
-        || admission == .probe && !found.steps.isEmpty
-      if isFull, selection.backlog.hasWaitingEntries { selection.hasMore = true }
+      if mayLeaveReadyEdits(found, plan), selection.backlog.hasWaitingEntries { selection.hasMore = true }
     }
     return selection
   }
 
+  /// Whether ready edits may remain after a search of all entries: the calls are full, the search has found as many
+  /// requests as it looked for, or it has taken a probe, which edits that the user retries may follow.
+  private func mayLeaveReadyEdits(_ found: OutboxSelection, _ plan: ForwardCallPlan) -> Bool {
+    if !plan.leftOut.isEmpty { return true }
+    guard !found.steps.isEmpty else { return false }
+    // The requests that the search has left to another program counted against the limit.
+    return admission == .probe || found.steps.count + found.left.count >= limit
+  }
+
+  /// Reads the entries from the oldest on, until enough requests are found.
   private func readEntries(at now: Date, in context: ManagedObjectContext) throws -> OutboxSelection {
     try outbox.selection(
       in: context, at: now, limit: limit, maximumDelay: options.longestDelay, maximumLease: options.longestLease,
@@ -113,9 +119,9 @@ struct ForwardSearch: Sendable {
     }
   }
 
-  /// The request of the probe: the first request of an edit with attempts left. An edit that the server can never take
-  /// holds the other edits back otherwise. If no edit has attempts left, the probe is of the edit that has waited longest,
-  /// so that the edits take turns.
+  /// The request of the probe: the first request of an edit with attempts left. Otherwise an edit that the server can
+  /// never take would be each probe, and hold all other edits back. If no edit has attempts left, the probe is of the
+  /// edit that has waited longest, so that the edits take turns.
   private func probe(of steps: [OutboxStep]) -> [OutboxStep] {
     let longestWaiting = steps.min {
       ($0.head.nextAttemptDate ?? .distantPast) < ($1.head.nextAttemptDate ?? .distantPast)
@@ -124,6 +130,7 @@ struct ForwardSearch: Sendable {
     return step.map { [$0] } ?? []
   }
 
+  /// Claims requests for the lease of the forwarder, and returns the claimed ones.
   private func claim(
     _ steps: [OutboxStep], _ found: OutboxSelection, at now: Date, in context: ManagedObjectContext
   ) throws -> [OutboxStep] {

@@ -14,6 +14,7 @@ extension ForwardSettlementWriter {
     of object: ManagedObject, _ keys: [String: AttributeValue], in context: ManagedObjectContext
   ) throws {
     for copy in try copies(of: object.objectID, object.entity, keys, in: context) {
+      try replaceReferences(to: copy, by: object, in: context)
       for relationship in copy.entity.relationships {
         try moveMembers(of: relationship, from: copy, to: object)
       }
@@ -42,6 +43,33 @@ extension ForwardSettlementWriter {
       guard copy.objectID != id, copy.objectID.storeIdentifier == id.storeIdentifier else { return false }
       let edits = try outbox.entries(ofKeys: [copy.objectID.key], root: root, in: context)
       return edits[copy.objectID.key]?.contains { $0.recordID == copy.objectID } != true
+    }
+  }
+
+  /// Names the object in place of the copy in the entries of the copy's members: the user may have given the copy
+  /// further members. The server knows both records by one key, so that the requests keep their contents and keys.
+  private func replaceReferences(
+    to copy: ManagedObject, by object: ManagedObject, in context: ManagedObjectContext
+  ) throws {
+    let members = try copy.entity.relationships.filter(\.isToMany).flatMap { try copy.objects(for: $0.name) }
+    guard !members.isEmpty, let rewriter = EntryRewriter(in: context, now: outbox.options.now) else { return }
+    let (former, present) = (OutboxRecord(copy.objectID), OutboxRecord(object.objectID))
+    func replaced(_ value: OutboxValue?) -> OutboxValue? { value == .record(former) ? .record(present) : value }
+    func replacedMembers(_ records: [OutboxRecord]) -> [OutboxRecord] { records.map { $0 == former ? present : $0 } }
+    for record in try context.entryRecords(of: Array(Set(members.map(\.objectID)))).values.joined() {
+      let entry = try rewriter.decoded(record)
+      guard entry.isReadable else { continue }
+      var (changes, members) = (entry.changes, entry.members)
+      for index in changes.indices {
+        changes[index].base = replaced(changes[index].base)
+        changes[index].value = replaced(changes[index].value)
+      }
+      for index in members.indices {
+        members[index].added = replacedMembers(members[index].added)
+        members[index].removed = replacedMembers(members[index].removed)
+      }
+      guard changes != entry.changes || members != entry.members else { continue }
+      try record.write(changes, members, store: rewriter.store(of: copy.objectID))
     }
   }
 

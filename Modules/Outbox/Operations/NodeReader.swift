@@ -104,7 +104,7 @@ private final class NodeSink: ValueSink {
 
   private let model: ManagedObjectModel?
   /// The entity of the last node. Consecutive entries are mostly of one entity.
-  private var lastEntity: (name: String, rootName: String, isKnown: Bool)?
+  private var lastEntity: (name: String, rootName: String, isKnown: Bool, identityScope: String?)?
 
   init(model: ManagedObjectModel?) throws {
     self.model = model
@@ -112,7 +112,7 @@ private final class NodeSink: ValueSink {
     let names = [
       table.rootName.name, table.recordKey.name, table.sequence.name, table.transaction.name, table.recordVersion.name,
       table.kind.name, table.state.name, table.isRejected.name, table.groupEnd.name, table.nextAttempt.name,
-      table.lease.name, table.references.name, table.claimant.name, table.entityName.name,
+      table.lease.name, table.references.name, table.claimant.name, table.entityName.name, table.identity.name,
     ]
     let entity = try model?.entity(named: OutboxEntryRecord.entityName)
     slots = [Row.identifierSlot] + names.compactMap { entity?.attribute(named: $0)?.slot }
@@ -125,26 +125,35 @@ private final class NodeSink: ValueSink {
     let sequence: Int64 = value(3)
     let references: Data? = value(12)
     let record = renamed(OutboxRecord(rootName: value(1), key: value(2)))
+    let kind: OutboxEntryKind = value(6)
+    let identity: Data? = value(15)
+    let entity = entity(value(14), in: record.rootName)
     nodes.append(
       OutboxNode(
         id: id, record: record, sequence: sequence, transaction: value(4),
         recordVersion: value(5),
         facts: EntryGroup.Facts(
-          kind: value(6), state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
+          kind: kind, state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
         nextAttempt: value(10), lease: value(11), claimant: value(13),
-        isEntityKnown: isKnown(value(14), in: record.rootName),
+        isEntityKnown: entity.isKnown,
+        identity: kind == .update ? nil : identity, identityScope: entity.identityScope,
         // Unreadable references are left out, so that the entry waits for no other record.
         references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
           EntryFormat.Reference(role: $0.role, record: renamed($0.record))
         }))
   }
 
-  /// Whether the model has an entity with a present or former name, and the root of the hierarchy.
-  private func isKnown(_ entityName: String, in rootName: String) -> Bool {
-    if let lastEntity, lastEntity.name == entityName, lastEntity.rootName == rootName { return lastEntity.isKnown }
-    let isKnown = model?.entitiesByName[rootName] != nil && model?.entity(recordedAs: entityName) != nil
-    lastEntity = (entityName, rootName, isKnown)
-    return isKnown
+  /// Whether the model has an entity with a present or former name, and the root of the hierarchy, and the name of the
+  /// entity among whose records a key of the entity is unique.
+  private func entity(_ name: String, in rootName: String) -> (isKnown: Bool, identityScope: String?) {
+    if let lastEntity, lastEntity.name == name, lastEntity.rootName == rootName {
+      return (lastEntity.isKnown, lastEntity.identityScope)
+    }
+    let entity = model?.entity(recordedAs: name)
+    let isKnown = model?.entitiesByName[rootName] != nil && entity != nil
+    let identityScope = entity?.identifyingScope.name
+    lastEntity = (name, rootName, isKnown, identityScope)
+    return (isKnown, identityScope)
   }
 
   /// The record by the name of its hierarchy in the present model.

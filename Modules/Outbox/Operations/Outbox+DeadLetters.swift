@@ -45,11 +45,18 @@ extension Outbox {
   ///
   /// - Parameter error: The reason, which becomes ``OutboxEntry/lastError``. The reason must not contain values of the
   ///   record. `nil` keeps the former error.
-  /// - Throws: As ``retry(_:)``.
+  /// - Throws: As ``retry(_:)``; `ErrorCode.illegalState` also for an entry that the attempted request of an earlier
+  ///   entry includes, because a repeated request has the same entries.
   public func park(_ id: OutboxEntry.ID, error: String? = nil) async throws {
     try await change { context in
       let record = try self.record(id, in: context)
       try self.checkIsIdle(record)
+      guard try self.headsOfRequests(with: record, in: context).allSatisfy(\.isRejected) else {
+        throw CoherenceError(
+          .illegalState,
+          "An attempt has sent the entry of '\(record.entityName)' together with an earlier entry of its record; park "
+            + "the earlier entry, for which this one waits.")
+      }
       record.state = .parked
       if let error { record.lastError = error }
     }

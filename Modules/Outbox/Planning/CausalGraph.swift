@@ -7,10 +7,13 @@ import Foundation
 /// - while its first entry is parked, while a process sends its first entry, and until the time of the next attempt;
 /// - for the insert of each record that its first request refers to;
 /// - if its first request is a delete, for every record whose entries refer to the deleted record before or after their
-///   change: members leave a parent before the parent is deleted.
+///   change: members leave a parent before the parent is deleted;
+/// - if it is new, for the deletion of an earlier record with its key: the server knows both by the key alone, and would
+///   refuse the insert, or delete the new record.
 ///
 /// Records that wait for each other form a circle, a strongly connected component. The record with the oldest first
-/// entry breaks the circle: it is sent first, without its references to records that the server does not have yet.
+/// entry breaks the circle: it is sent first, without its references to records that the server does not have yet. A
+/// deletion, and a record that waits for one, breaks no circle.
 struct CausalGraph: Sendable {
   /// A record whose first request can be sent now.
   struct Ready: Sendable {
@@ -61,7 +64,7 @@ struct CausalGraph: Sendable {
   /// Records that wait for each other.
   private final class Circle: Sendable {
     let members: Set<OutboxRecord>
-    /// The record with the oldest first entry, which is sent first.
+    /// The record that is sent first.
     let first: OutboxRecord
 
     init(_ members: [OutboxRecord], first: OutboxRecord) {
@@ -82,16 +85,40 @@ struct CausalGraph: Sendable {
     // The compared values stand beside each record, because a look-up for each comparison took a third of a search.
     order = runs.map { (sequence: $1.head.sequence, key: $1.head.id.key, record: $0) }
       .sorted { ($0.sequence, $0.key) < ($1.sequence, $1.key) }.map(\.record)
-    let predecessors = Self.predecessors(runs)
+    let formerRecords = Self.formerRecords(runs)
+    let predecessors = Self.predecessors(runs).merging(formerRecords) { $0.union($1) }
     self.predecessors = predecessors
     let positions = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
+    func rank(_ record: OutboxRecord) -> (Int, Int) {
+      (runs[record]!.deletes || formerRecords[record] != nil ? 1 : 0, positions[record]!)
+    }
     var circles: [OutboxRecord: Circle] = [:]
     for members in StrongComponents(of: order, successors: { predecessors[$0] ?? [] }).components
     where members.count > 1 {
-      let circle = Circle(members, first: members.min { positions[$0]! < positions[$1]! }!)
+      let circle = Circle(members, first: members.min { rank($0) < rank($1) }!)
       for member in members { circles[member] = circle }
     }
     self.circles = circles
+  }
+
+  /// For each new record with the key of a deleted one, the records whose deletions come first. The deletion of a record
+  /// that the server never had is no request.
+  private static func formerRecords(_ runs: [OutboxRecord: Run]) -> [OutboxRecord: Set<OutboxRecord>] {
+    var deletions: [OutboxNode.UniqueKey: [OutboxNode]] = [:]
+    for run in runs.values where run.firstGroup.outcome != .nothing {
+      guard let last = run.nodes.last, last.facts.kind == .delete, let key = last.uniqueKey else { continue }
+      deletions[key, default: []].append(last)
+    }
+    guard !deletions.isEmpty else { return [:] }
+    var result: [OutboxRecord: Set<OutboxRecord>] = [:]
+    for (record, run) in runs where run.head.facts.kind == .insert {
+      guard let key = run.head.uniqueKey else { continue }
+      for deletion in deletions[key, default: []]
+      where deletion.record != record && deletion.transaction <= run.head.transaction {
+        result[record, default: []].insert(deletion.record)
+      }
+    }
+    return result
   }
 
   private static func predecessors(_ runs: [OutboxRecord: Run]) -> [OutboxRecord: Set<OutboxRecord>] {

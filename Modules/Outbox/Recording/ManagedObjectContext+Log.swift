@@ -52,9 +52,11 @@ extension ManagedObjectContext {
       let store = log.objectID.storeIdentifier.flatMap { persistentStoreCoordinator?.persistentStore(with: $0) }
       let (transaction, author, enqueued) = (log.transaction, log.author, log.enqueued)
       for change in changes {
-        let entry = try insertNewObject(forEntityName: OutboxEntryRecord.entityName)
+        // The outbox refuses a model in which the entity has another class.
+        guard let entry = try insertNewObject(forEntityName: OutboxEntryRecord.entityName) as? OutboxEntryRecord else {
+          continue
+        }
         if let store { try assign(entry, to: store) }
-        guard let entry = entry as? OutboxEntryRecord else { continue }
         entry.assignedStore = store?.identifier
         entry.write(change)
         entry.transaction = transaction

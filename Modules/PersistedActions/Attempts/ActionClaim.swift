@@ -24,7 +24,7 @@ struct ActionClaim: Sendable, Identifiable {
   let enqueuedDate: Date
   let dueDate: Date
   let scheduleName: String?
-  /// Whether this run of a schedule was cancelled before its date.
+  /// Whether this run of a schedule was cancelled before its date. The worker then ends the run without an attempt.
   let isCancelRequested: Bool
 
   /// Makes a claim of a record in its context.

@@ -30,13 +30,11 @@ struct AttemptRecording {
       record.noteFailure(text, at: date)
       return try end(record, as: .parked, text: text)
     case .postponed(let later):
-      record.wait(from: later, now: date)
-      context.signalOnSave(ActionChannel.due)
+      record.requeue(from: later, now: date)
       return .rescheduled(attempt.claim.handle, date: later)
     case .handedBack:
       // The due date was reached before the claim. The action waits at its former rank, even if the clock was set back.
-      record.wait(from: record.dueDate, now: record.dueDate)
-      context.signalOnSave(ActionChannel.due)
+      record.requeue(from: record.dueDate, now: record.dueDate)
       return .rescheduled(attempt.claim.handle, date: record.dueDate)
     }
   }
@@ -50,8 +48,7 @@ struct AttemptRecording {
     if record.isCancelRequested { return try end(record, as: .canceled) }
     let retry = record.ownRetry ?? repository.catalog[record.name]?.retry ?? .standard
     guard record.attempts < retry.attempts else { return try end(record, as: .parked, text: text) }
-    record.wait(from: date, now: date)
-    context.signalOnSave(ActionChannel.due)
+    record.requeue(from: date, now: date)
     return .rescued(handle)
   }
 
@@ -69,8 +66,7 @@ struct AttemptRecording {
       }
     // No store can keep the date after a delay of `.seconds(Int64.max)`.
     let later = date.addingTimeInterval(duration.limitedForSleep / .seconds(1))
-    record.wait(from: later, now: date)
-    context.signalOnSave(ActionChannel.due)
+    record.requeue(from: later, now: date)
     return .willRetry(record.handle, attempt: attempt, error: text, date: later)
   }
 

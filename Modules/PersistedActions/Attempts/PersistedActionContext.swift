@@ -164,6 +164,9 @@ public final class PersistedActionContext: Sendable {
     }
   }
 
+  /// Notes the progress that a heartbeat has saved.
+  func noteStored(_ progress: ReportedProgress) { state.withLock { $0.storedProgress = progress } }
+
   // MARK: Result and progress
 
   /// Sets the result that ``PersistedActions/result(of:as:)`` returns after the action has succeeded. A later call
@@ -273,14 +276,9 @@ public final class PersistedActionContext: Sendable {
   var result: Data? { state.withLock { $0.result } }
   var progress: ReportedProgress? { state.withLock { $0.progress } }
 
-  /// Returns the latest progress and marks it as stored, for a caller that saves it; `nil` if the store has this
-  /// progress already.
-  func takeUnstoredProgress() -> ReportedProgress? {
-    state.withLock { state in
-      guard state.progress != state.storedProgress else { return nil }
-      state.storedProgress = state.progress
-      return state.progress
-    }
+  /// The latest progress; `nil` if the store has this progress already.
+  var unstoredProgress: ReportedProgress? {
+    state.withLock { $0.progress == $0.storedProgress ? nil : $0.progress }
   }
 }
 

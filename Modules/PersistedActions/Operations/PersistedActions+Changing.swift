@@ -47,8 +47,7 @@ extension PersistedActions {
       if record.isCancelRequested { record.isCancelRequested = false }
       if record.state == .waiting { return true }
       let date = now()
-      record.wait(from: date, now: date)
-      context.signalOnSave(ActionChannel.due)
+      record.requeue(from: date, now: date)
       return true
     }
   }
@@ -70,8 +69,7 @@ extension PersistedActions {
       record.finishedDate = nil
       // The record of a schedule's finished run has no key, so that its retry does not become the schedule's record.
       record.activeKey = record.key
-      record.wait(from: date, now: date)
-      context.signalOnSave(ActionChannel.due)
+      record.requeue(from: date, now: date)
       return true
     }
   }

@@ -13,7 +13,7 @@ struct ActionRepository: Sendable {
 
   typealias Records = FetchRequest<PersistedActionRecord>
 
-  /// Runs a block in a new context.
+  /// Runs a block in a new context. Unsaved changes of the block are lost.
   func inContext<T: Sendable>(_ body: @escaping @Sendable (ManagedObjectContext) throws -> T) async throws -> T {
     let context = ManagedObjectContext(concurrencyType: .privateQueue, coordinator: coordinator)
     context.name = "persisted actions"
@@ -34,6 +34,7 @@ struct ActionRepository: Sendable {
           try context.save()
           return result
         } catch {
+          // The next run begins without the changes of this one.
           context.rollback()
           throw error
         }

@@ -42,8 +42,8 @@ extension PersistedActionRecord {
     PersistedActionHandle(id: identifier, name: name, uniqueKey: key, storeIdentifier: chosenStore)
   }
 
-  /// The waiting time, in seconds, that raises an action by one level of priority. The time is limited, so that later
-  /// actions of a higher priority cannot delay an action for ever.
+  /// The seconds by which one level of priority moves an action in its queue. An action that has waited longer by this
+  /// time begins before an action of the next higher level, so that later actions cannot delay it for ever.
   private static let secondsForPriority: TimeInterval = 600
 
   /// Returns the action to its queue, scheduled for a future date, or waiting otherwise.
@@ -51,6 +51,12 @@ extension PersistedActionRecord {
     if date > now { return schedule(for: date) }
     enter(.waiting, rank: Self.rank(of: actionPriority, from: date))
     dueDate = date
+  }
+
+  /// Returns the action to its queue as ``wait(from:now:)`` does, and has the save wake the workers.
+  func requeue(from date: Date, now: Date) {
+    wait(from: date, now: now)
+    managedObjectContext?.signalOnSave(ActionChannel.due)
   }
 
   /// Returns the action to its queue, scheduled for a date, even for a date that this process considers reached: the
@@ -81,15 +87,17 @@ extension PersistedActionRecord {
     activeKey = nil
   }
 
-  /// Whether the record belongs to a schedule and waits for the next date after each run.
+  /// Whether the record belongs to a schedule and waits for the next date after each run. The record of a finished run
+  /// has the schedule's name too, but not its key.
   var isRecurring: Bool { scheduleName.map { activeKey == Self.key(ofSchedule: $0) } ?? false }
 
   /// Returns the unique key of a schedule's recurring record.
   static func key(ofSchedule name: String) -> String { "schedule:\(name)" }
 
-  /// Counts the actions in each of some states, without zeros. The cost grows with the counted numbers.
+  /// Counts the actions in each of some states. The cost grows with the counted numbers.
   ///
-  /// - Parameter records: The counted actions.
+  /// - Parameter records: The actions to count.
+  /// - Returns: The numbers above zero.
   static func counts(
     of states: [PersistedActionState], among records: FetchRequest<PersistedActionRecord> = FetchRequest(),
     in context: ManagedObjectContext

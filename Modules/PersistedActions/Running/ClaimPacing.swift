@@ -10,7 +10,7 @@ struct ClaimPacing {
   private var count = 0
   /// The mean duration of recent attempts in seconds.
   private var meanDuration = 0.0
-  /// The work to claim in advance, in seconds of running it.
+  /// The work to claim in advance: the seconds for which it occupies all concurrent slots.
   private static let horizon = 0.05
 
   init(concurrency: Int, maximum: Int) {

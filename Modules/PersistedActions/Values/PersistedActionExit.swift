@@ -5,7 +5,7 @@ public import Foundation
 /// and an action that a stopping worker hands back waits for other workers instead.
 public enum PersistedActionExit: LoggableError {
   /// The attempt has failed, and the next attempt follows after a delay, such as the delay in a server's reply; a delay
-  /// of more than a century counts as a century. Parks the action after its last attempt.
+  /// of more than a century counts as a century. After its last attempt the action is parked instead.
   case retry(after: Duration)
   /// The action runs again at a date. The present attempt does not count.
   case postpone(until: Date)

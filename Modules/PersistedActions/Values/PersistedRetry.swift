@@ -3,7 +3,8 @@ import CoherenceCore
 /// The retry policy of a persisted action: the number of its attempts, and the delays between them.
 ///
 /// The delays are those of a `RetryPolicy` with the same values. An error with the trait `RetryAdvising` may ask for a
-/// longer delay. The store keeps the policy with the action. Between two attempts the action is
+/// longer delay. The store keeps a policy that was given when the action was enqueued; for other actions, the policy of
+/// the action's type at the time of the attempt applies. Between two attempts the action is
 /// ``PersistedActionState/scheduled``.
 public struct PersistedRetry: Codable, Sendable, Hashable {
   /// The maximum number of attempts, including the first; at least one. An attempt whose process ends counts too.

@@ -1,7 +1,7 @@
 /// A set of indexes of input records that takes one bit for each input record.
 ///
-/// Invariant, see ``checkInvariants()``: `size` is the number of bits in the set. An index beyond the capacity ends the
-/// process, unless the last word has a bit for it.
+/// Invariant, see ``checkInvariants()``: `size` is the number of bits that are set. An index beyond the capacity is an
+/// error of the caller, and ends the process if the last word has no bit for it.
 package struct IndexBits {
   @usableFromInline var words: [UInt64]
   @usableFromInline var size = 0

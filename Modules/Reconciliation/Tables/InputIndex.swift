@@ -65,6 +65,8 @@ package final class InputIndex {
   package var excludedCount: Int { excluded.count }
 
   /// Returns the keys of the records without a row, except for excluded records.
+  ///
+  /// - Parameter matched: The indexes of the records with a row.
   package func keys(notIn matched: IndexBits) throws -> KeyColumns {
     var keys = KeyColumns(width: scratch.count)
     for index in 0..<input.count where !excluded.contains(index) && !matched.contains(index) {

@@ -2,6 +2,7 @@ package import CoherenceCore
 
 /// Keys, as one list of values for each key attribute: the form of the predicates by which ``StoredRows`` finds rows.
 package struct KeyColumns {
+  /// For each key attribute, its values in all keys. All lists have one length.
   package private(set) var columns: [[AttributeValue]]
 
   /// Makes an empty list of keys.
@@ -18,7 +19,7 @@ package struct KeyColumns {
   package var count: Int { columns.first?.count ?? 0 }
 
   package mutating func append(_ key: [AttributeValue]) {
-    for (position, value) in key.enumerated() { columns[position].append(value) }
+    for (column, value) in key.enumerated() { columns[column].append(value) }
   }
 
   /// Returns the keys in the order of their values; keys of one attribute in their own order. Neighbours then share

@@ -91,7 +91,8 @@ final class ChangeMerger: Sendable {
     }
     do {
       let result = try await request.store.merge(
-        waiting.pages, for: request.entity, in: request.context, (subsetFilter, condition), options, waits: !isFinal)
+        waiting.pages, for: request.entity, in: request.context, (subsetFilter, condition), options,
+        isMergedAgain: !isFinal)
       waiting.removeAll()
       if result.missingLinks > 0 {
         // A later merge of the pages leaves the links out at once.

@@ -12,7 +12,7 @@ struct CursorStore: Sendable {
   let name: StatusName
   /// The identifier of the attempt, under which it has the lease.
   let owner: UUID
-  private let hold = CursorHold()
+  private let postponement = PostponementFlag()
 
   /// - Parameter owner: The identifier of the attempt.
   init(table: StatusTable, name: StatusName, owner: UUID) {
@@ -28,11 +28,12 @@ struct CursorStore: Sendable {
   /// another writer has changed a record first. With several writable stores of the entity, each store saves its records
   /// in a transaction of its own, and the cursor is saved after them.
   ///
-  /// - Parameter waits: Whether the caller merges the pages again together with later pages, so that one save decides
-  ///   about unique values.
+  /// - Parameter isMergedAgain: Whether the caller merges the pages again together with later pages when another record
+  ///   has one of their unique values. Then the same save is not repeated.
   func merge(
     _ pages: [DeltaPage], for entity: EntityDescription, in context: ActionContext,
-    _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions, waits: Bool = false
+    _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions,
+    isMergedAgain: Bool = false
   ) async throws -> MergeResult {
     var options = options
     options.saves = true
@@ -43,7 +44,7 @@ struct CursorStore: Sendable {
           try save(pages, for: entity, in: context, limits, options)
         }
       } catch let error as CoherenceError where error.isRetriedAtOnce(after: saveCount, of: Self.saveLimit) {
-        if waits, error.code == .uniquenessViolated { throw error }
+        if isMergedAgain, error.code == .uniquenessViolated { throw error }
         saveCount += 1
       }
     }
@@ -53,7 +54,7 @@ struct CursorStore: Sendable {
     _ pages: [DeltaPage], for entity: EntityDescription, in context: ActionContext,
     _ limits: (subsetFilter: FetchPredicate?, condition: FetchPredicate), _ options: MergeOptions
   ) throws -> MergeResult {
-    let cursor = hold.isHeld ? nil : pages.last { $0.cursor != nil }?.cursor
+    let cursor = postponement.isSet ? nil : pages.last { $0.cursor != nil }?.cursor
     // The store of the cursor may commit before a store that fails. The records of that store would not come again.
     let savesCursorLast = table.hasSeveralStores(for: entity)
     do {
@@ -70,7 +71,7 @@ struct CursorStore: Sendable {
         }
       }
       if result.postponed > 0 {
-        hold.begin()
+        postponement.set()
       } else if savesCursorLast, let cursor {
         try table.setCursor(cursor, of: name, owner, in: context)
         try context.save()
@@ -85,9 +86,9 @@ struct CursorStore: Sendable {
 
 /// Whether an attempt stores no further cursors, because a merged page has records that wait for the end of a pending
 /// edit. The next attempt begins with the stored cursor and gets these records again.
-private final class CursorHold: Sendable {
-  private let held = Atomic<Bool>(false)
+private final class PostponementFlag: Sendable {
+  private let value = Atomic<Bool>(false)
 
-  var isHeld: Bool { held.load(ordering: .acquiring) }
-  func begin() { held.store(true, ordering: .releasing) }
+  var isSet: Bool { value.load(ordering: .acquiring) }
+  func set() { value.store(true, ordering: .releasing) }
 }

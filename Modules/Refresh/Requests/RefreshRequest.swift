@@ -31,6 +31,7 @@ extension RefreshRequest {
   /// later pages.
   ///
   /// - Parameters:
+  ///   - page: The page, with the cursor of the position after it.
   ///   - subsetFilter: Limits the deletion of a complete page to the records of the scope.
   ///   - condition: The condition for changing or deleting a stored record. For example, it can reject a page that is
   ///     older than the record. `existing.name` reads the stored record, and `incoming.name` the page. A tombstone has

@@ -86,7 +86,7 @@ actor ScopeRefresher {
     return current
   }
 
-  /// Ends the attempts of an unregistered list for good, and cancels a running attempt.
+  /// Ends the attempts of an unregistered list: cancels a running attempt, and lets no further attempt begin.
   ///
   /// - Returns: The cancelled attempt.
   func remove() -> Task<Outcome, any Error>? {
@@ -239,7 +239,7 @@ actor ScopeRefresher {
         plan(after: status, notBefore: date)
         return status?.leaseEnd != nil && date != nil ? .leased : .unneeded(status)
       case .granted(let status):
-        return .refreshed(try await attempt(reason, lease, status))
+        return .refreshed(try await attempt(reason, under: lease, after: status))
       }
     } catch let error as AttemptFailure {
       throw error.underlying
@@ -258,8 +258,10 @@ actor ScopeRefresher {
   }
 
   /// Makes an attempt under its lease, and saves its end.
+  ///
+  /// - Parameter status: The status before the attempt.
   private func attempt(
-    _ reason: RefreshReason, _ lease: StatusTable.Lease, _ status: RefreshStatus
+    _ reason: RefreshReason, under lease: StatusTable.Lease, after status: RefreshStatus
   ) async throws -> RefreshStatus {
     let target = RefreshTarget(name)
     stack.send(.started(target, reason: reason))
@@ -268,11 +270,11 @@ actor ScopeRefresher {
     do {
       end = try await finish(lease, failure)
     } catch {
-      noteEnd(of: lease)
+      noteUnreleased(lease)
       stack.send(.failed(target, error: failure?.error ?? error))
       throw error
     }
-    if end == nil { noteEnd(of: lease) }
+    if end == nil { noteUnreleased(lease) }
     storeFailureCount = 0
     // A cancellation is no failure, but a Connect that has cancelled the attempt would cancel the next one too.
     let isDelayed = failure?.isCancellation == true && !Task.isCancelled
@@ -332,8 +334,8 @@ actor ScopeRefresher {
     }.value
   }
 
-  /// Notes an attempt whose lease a store may still have.
-  private func noteEnd(of lease: StatusTable.Lease) {
+  /// Notes the lease of an ended attempt, which a store may still have: the lease prevents no further attempt.
+  private func noteUnreleased(_ lease: StatusTable.Lease) {
     endedOwners = Array((endedOwners + [lease.owner]).suffix(Self.endedOwnerLimit))
   }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Decides when the old statuses of an entity's reads are deleted: after every hundredth new status, at most once an
-/// hour unless older ones are left.
+/// Decides when the old statuses of an entity's reads are deleted: after every hundredth new status, and at most once
+/// an hour after a deletion of all old statuses.
 ///
 /// A program reads the keys that its users name, and each key has a status. Without deletions, the statuses would grow in
 /// number without bound. The count begins at random, because a program that is started often may read few new keys in
@@ -11,7 +11,7 @@ final class ReadStatusPruning: Sendable {
   private struct State {
     /// The number of new statuses since the last deletion began, or a random number before the first one.
     var newCount = Int.random(in: 0..<ReadStatusPruning.interval)
-    /// The time of the last deletion that left no old status.
+    /// The time of the last deletion of all old statuses.
     var lastEnd: Date?
   }
 
@@ -37,7 +37,7 @@ final class ReadStatusPruning: Sendable {
     }
   }
 
-  /// Notes a deletion that has left no old status.
+  /// Notes a deletion of all old statuses, as opposed to a deletion that ended at its limit.
   func noteEnd(of entityName: String, at now: Date) {
     states.withLock { $0[entityName, default: State()].lastEnd = now }
   }

@@ -48,11 +48,13 @@ struct StatusTable: Sendable {
 
   // MARK: Reading
 
+  /// Returns the status of a scope; `nil` before its first attempt.
   func status(_ name: StatusName) async throws -> RefreshStatus? {
     let context = makeContext()
     return try await context.perform { try record(name, in: context).map { status(name, $0) } }
   }
 
+  /// Returns all statuses, sorted by name, type and scope.
   func statuses() async throws -> [RefreshStatus] {
     let context = makeContext()
     return try await context.perform {
@@ -88,8 +90,8 @@ struct StatusTable: Sendable {
     return claim
   }
 
-  /// Deletes old statuses of an entity's reads, if it is time. They say no more than that the data is stale. After an
-  /// error they stay until the next time.
+  /// Deletes the old statuses of an entity's reads, if the deletion is due; see ``ReadStatusPruning``. Like a missing
+  /// status, an old status shows only that the data is stale. After an error the statuses stay until the next deletion.
   private func pruneReads(of entity: EntityDescription, by rule: DueRule) async {
     guard pruning.noteNewStatus(of: entity.name, at: rule.now) else { return }
     let retention = max(Self.readRetention, rule.stalenessInterval, rule.longestDelay)
@@ -190,6 +192,8 @@ struct StatusTable: Sendable {
     try leasedRecord(name, owner, in: context).cursor = cursor
   }
 
+  /// Checks that an attempt has its lease, before a save of records whose cursor a later save stores.
+  ///
   /// - Throws: ``ErrorCode/cancelled`` when another attempt has taken over the lease.
   func checkLease(of name: StatusName, _ owner: UUID, in context: ManagedObjectContext) throws {
     _ = try leasedRecord(name, owner, in: context)

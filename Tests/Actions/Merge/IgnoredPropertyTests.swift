@@ -53,6 +53,23 @@ struct IgnoredPropertyTests {
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `an existing record needs no destination of an ignored link, and a new record needs it`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge([artist(1, [:])], into: "Artist")
+    let links: [[String: MergeLink]] = [["mentor": .one(9)], ["pupils": .many([9])]]
+    for link in links {
+      let ignored = Array(link.keys)
+      #expect(try stack.merge([artist(1, link)], into: "Artist", ignoring: ignored).unchanged == 1)
+      let error = #expect(throws: CoherenceError.self) {
+        try stack.merge([artist(1, link), artist(2, link)], into: "Artist", ignoring: ignored)
+      }
+      #expect(error?.code == .objectNotFound)
+    }
+  }
+
   @Test func `missing targets of ignored, protected and excluded links are not counted`() throws {
     let stack = try MergeStack(.inMemory)
     try stack.merge([artist(1, [:]), artist(2, [:])], into: "Artist")

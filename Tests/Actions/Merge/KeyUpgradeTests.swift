@@ -14,7 +14,7 @@ struct KeyUpgradeTests {
     let directory = TemporaryDirectory()
     let configuration: StoreConfiguration
 
-    init(_ backend: Backend) { configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)) }
+    init(_ backend: Backend) { configuration = backend.newConfiguration() }
 
     /// Attaches the store for a model whose people have a key, or none.
     func open(key: String? = "email", _ options: [String: OptionValue] = [:]) throws -> Container {
@@ -162,7 +162,7 @@ struct KeyUpgradeTests {
     backend: Backend
   ) throws {
     let directory = TemporaryDirectory()
-    let configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    let configuration = backend.newConfiguration()
     func open(isUnique: Bool) throws -> Container {
       let model = try ManagedObjectModel(name: "Items") {
         Entity("Item") { Attribute("code", .string) }

@@ -88,6 +88,17 @@ struct MergeDecodingTests {
     }
   }
 
+  /// A stack with an entity that has an attribute with any JSON.
+  private func makeReadingStack() throws -> MergeStack {
+    let model = try ManagedObjectModel {
+      Entity("Reading", uniqueness: [["id"]]) {
+        Attribute("id", .int64)
+        Attribute("details", .codable, optional: true)
+      }
+    }
+    return try MergeStack(.inMemory, model)
+  }
+
   @Test func `a codable attribute keeps all digits of the numbers of its JSON`() throws {
     struct Details: Codable, Equatable {
       var serial: UInt64
@@ -95,13 +106,7 @@ struct MergeDecodingTests {
       var ratio: Double
       var distance: Double
     }
-    let model = try ManagedObjectModel {
-      Entity("Reading", uniqueness: [["id"]]) {
-        Attribute("id", .int64)
-        Attribute("details", .codable, optional: true)
-      }
-    }
-    let stack = try MergeStack(.inMemory, model)
+    let stack = try makeReadingStack()
     let json = """
       {"id": 1, "details": {"serial": 12345678901234567890, "price": 0.1000000000000000000000000001, "ratio": 0.1,
        "distance": 1e300}}
@@ -115,6 +120,17 @@ struct MergeDecodingTests {
       let reading = try #require(try stack.objects("Reading", context).first)
       #expect(try reading.codable(for: "details", as: Details.self) == details)
     }
+  }
+
+  @Test func `the error of a number in the JSON of a codable attribute names the position of the number`() throws {
+    let json = #"{"id": 1, "details": {"list": [null, [1, 1e999]]}}"#
+    let entity = try makeReadingStack().entity("Reading")
+    let error = try #require(throws: DecodingError.self) {
+      try JSONDecoder().decode(MergeRecord.self, from: Data(json.utf8), configuration: entity)
+    }
+    guard case .typeMismatch(_, let context) = error else { throw error }
+    let path = context.codingPath.map { key in key.intValue.map { "\($0)" } ?? key.stringValue }
+    #expect(path == ["details", "list", "1", "1"])
   }
 
   @Test func `invalid JSON is refused by the decoder, and nothing is merged`() throws {

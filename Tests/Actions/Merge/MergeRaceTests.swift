@@ -70,6 +70,43 @@ struct MergeRaceTests {
     #expect(try stack.names() == [1: "1.2", 2: "2.2", 7: "1.1"])
   }
 
+  @Test(arguments: Backend.available)
+  func `a record that another writer changes during a merge gets every value of the input`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1]), into: "Artist")
+    try stack.interfere { stranger in
+      // The input has the former revision, so that the first plan does not write the revision.
+      try stranger.artist(1)?.setValue(Int64(9), for: "revision")
+      try stranger.artist(1)?.setValue("theirs", for: "name")
+      try stranger.artist(1)?.setValue("theirs", for: "note")
+    }
+    let input = [MergeRecord(["id": 1, "name": "ours", "revision": 1])]
+    let result = try stack.merge(input, into: "Artist", options: MergeOptions())
+    #expect(result.counts == MergeResult.with(updated: 1))
+    #expect(try stack.names() == [1: "ours", 2: "2.1"])
+    #expect(try stack.values(of: "Artist", "revision", by: "id", as: (Int32, Int64).self) == [1: 1, 2: 1])
+    let notes: [Int32: String?] = try stack.values(of: "Artist", "note", by: "id")
+    #expect(notes[1] == "theirs")
+  }
+
+  @Test(arguments: Backend.available)
+  func `a record that another writer changes during a merge gets every link of the input`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1, 2: 1, 3: 1]), into: "Artist")
+    try stack.merge([MergeRecord(["id": 1, "mentor": 2])], into: "Artist", options: MergeOptions())
+    try stack.interfere { stranger in
+      try stranger.artist(1)?.setValue("theirs", for: "name")
+      try stranger.artist(1)?.setObject(stranger.artist(3), for: "mentor")
+    }
+    let input = [MergeRecord(["id": 1, "name": "ours", "mentor": 2])]
+    try stack.merge(input, into: "Artist", options: MergeOptions())
+    #expect(try stack.names()[1] == "ours")
+    let mentor = try stack.read { context in
+      try context.artist(1)?.object(for: "mentor")?.value(for: "id", as: Int32?.self)
+    }
+    #expect(mentor == 2)
+  }
+
   // MARK: Conditions
 
   @Test(arguments: Backend.available)

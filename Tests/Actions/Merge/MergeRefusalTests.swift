@@ -37,8 +37,7 @@ struct MergeRefusalTests {
 
   @Test func `a merge without changes is refused too for a detached store of new records`() throws {
     let stack = try MergeStack(.inMemory)
-    let other = try stack.connect.attachPersistentStore(
-      for: Backend.inMemory.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    let other = try stack.connect.attachPersistentStore(for: Backend.inMemory.newConfiguration())
     try stack.connect.detach(persistentStore: other)
     #expect { try stack.merge([], into: "Artist", options: MergeOptions(store: other.identifier)) } throws: {
       ErrorCode.storeDetached ~= $0
@@ -74,6 +73,19 @@ struct MergeRefusalTests {
     object[AttributeKey<String>("name")] = "a\u{0}"
     let refused = refusal { try stack.connect.newActionContext().merge(objects: [object], for: artist) }
     #expect(refused?.code == .invalidValue)
+    #expect(try stack.names().isEmpty)
+  }
+
+  @Test func `the error of a value, a key or a missing link has the index of the input record`() throws {
+    let stack = try MergeStack(.inMemory)
+    let records = [
+      MergeRecord(["id": 2, "born": "never"]), MergeRecord(["id": "two"]), MergeRecord(["name": "nobody"]), artist(1),
+      artist(2, ["mentor": .one(9)]),
+    ]
+    for record in records {
+      let refused = refusal { try stack.merge([artist(1), record, artist(3)], into: "Artist") }
+      #expect(refused?.message.lowercased().contains("input record 1") == true, "\(refused?.message ?? "")")
+    }
     #expect(try stack.names().isEmpty)
   }
 

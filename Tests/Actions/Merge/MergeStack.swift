@@ -19,7 +19,7 @@ struct MergeStack {
   ) throws {
     connect = TestConnect(
       name: "Merge", managedObjectModel: try model ?? Self.library(), storeLocation: directory.url, logger: logger)
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    var configuration = backend.newConfiguration()
     configuration.options[StoreOption.allowsDuplicateKeys] = .bool(allowsDuplicateKeys)
     self.configuration = configuration
     store = try connect.attachPersistentStore(for: configuration)

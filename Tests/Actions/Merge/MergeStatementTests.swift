@@ -1,5 +1,6 @@
 import CoherenceActions
 import CoherenceCore
+import Foundation
 import TestSupport
 import Testing
 
@@ -48,6 +49,16 @@ struct MergeStatementTests {
     #expect(result.updated == 10 && result.unchanged == 990)
     #expect(log.reads.count == 1, "\(log.reads)")
     #expect(log.runs == [StatementRun("UPDATE", 10)])
+  }
+
+  @Test func `the tombstones of 300 albums of two labels are two conditions of a read`() throws {
+    let numbers = 0..<300
+    try stack.merge(numbers.map { MergeRecord(["label": "\($0 % 2)", "number": $0]) }, into: "Album")
+    log.removeAll()
+    let page = DeltaPage(tombstones: numbers.map { MergeKey("\($0 % 2)", $0) })
+    let result = try stack.connect.newActionContext().merge(page, for: try stack.entity("Album"))
+    #expect(result.deleted == 300)
+    #expect(log.reads.first?.components(separatedBy: " OR ").count == 2)
   }
 
   @Test func `a merge reads 500 keys by one query, and counts the stored records before it reads more keys`() throws {

@@ -110,7 +110,7 @@ private struct MergeStage<Strategy: ContextStrategyType> {
 
   init(_ backend: Backend) throws {
     connect = GenericConnect(name: "Edits", managedObjectModel: try MergeStack.library(), storeLocation: directory.url)
-    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.attachPersistentStore(for: backend.newConfiguration())
     try connect.start()
   }
 

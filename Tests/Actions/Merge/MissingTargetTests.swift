@@ -134,7 +134,7 @@ struct MissingTargetTests {
   }
 
   @Test(arguments: Backend.available)
-  func `a record whose list keeps too few members without the missing records is not inserted`(
+  func `a record whose list has too few members without the missing records is not inserted, or keeps its list`(
     backend: Backend
   ) throws {
     let model = try ManagedObjectModel {
@@ -160,9 +160,18 @@ struct MissingTargetTests {
       }
     }
     #expect(players.map(\.0) == [2] && players.map(\.1) == [2])
-    // Fewer members than needed are an error of the input, not of missing records.
-    #expect { try stack.merge([band(3, [9])], into: "Band", options: Self.leavingOut) } throws: {
-      ErrorCode.validationFailed ~= $0
+    // A stored record keeps the members that it has.
+    let update = try stack.merge([band(2, [1, 9])], into: "Band", options: Self.leavingOut)
+    #expect(update.counts == MergeResult.with(unchanged: 1) && update.missingLinks == 1)
+    let keptCounts = try stack.read { context in
+      try stack.objects("Band", context).map { band in try band.objects(for: "players").count }
+    }
+    #expect(keptCounts == [2])
+    // Fewer members than needed are an error of the input, not of missing records. A repeated key is one member.
+    for players: [MergeKey] in [[9], [9, 9]] {
+      #expect { try stack.merge([band(3, players)], into: "Band", options: Self.leavingOut) } throws: {
+        ErrorCode.validationFailed ~= $0
+      }
     }
   }
 

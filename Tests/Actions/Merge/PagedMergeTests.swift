@@ -61,6 +61,21 @@ struct PagedMergeTests {
     #expect(try stack.names() == [1: "new 1", 2: "new 2", 3: "new 3", 11: "new 11"])
   }
 
+  @Test(arguments: Backend.available, [MergeOptions.MissingTargetPolicy.fail, .leaveOut])
+  func `a link of a record that the condition protects neither refuses a deletion nor counts as missing`(
+    backend: Backend, missingTargets: MergeOptions.MissingTargetPolicy
+  ) async throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(artists(1...3, "old"), into: "Artist")
+    let content = [MergeRecord(["id": 1, "name": "new 1", "mentor": 3])] + artists([2], "new")
+    let result = try await merge(
+      pages([content]), into: stack, if: try FetchPredicate(format: "id != 1"),
+      options: MergeOptions(mode: .replace, missingTargets: missingTargets))
+    #expect(result.counts == MergeResult.with(updated: 1, deleted: 1, skipped: 1))
+    #expect(result.missingLinks == 0)
+    #expect(try stack.names() == [1: "old 1", 2: "new 2"])
+  }
+
   @Test(arguments: Backend.available)
   func `pages delete nothing without the mode replace`(backend: Backend) async throws {
     let stack = try MergeStack(backend)

@@ -83,7 +83,32 @@ struct PendingLinksTests {
     #expect(try self.genres(of: 1, stack) == ["rock", "soul"])
     let again = try stack.merge(page, into: "Album")
     #expect(again.counts == MergeResult.with(skipped: 1) && again.keptEdits == 1)
-    let won = try stack.merge(page, into: "Album", options: MergeOptions(pendingEdits: .server))
+  }
+
+  @Test(arguments: Backend.available)
+  func `under the policy server, an edit of members gives way only to another change of the list`(
+    backend: Backend
+  ) throws {
+    let source = ScriptedEdits(["Album"])
+    let stack = try MergeStack.pending(backend, source)
+    try stack.merge(["jazz", "rock", "soul"].map { MergeRecord(["name": $0]) }, into: "Genre")
+    // The server has "jazz"; the user has removed it and added "rock".
+    try stack.merge([album(1, ["genres": .many(["rock"])])], into: "Album")
+    let genres = try ids("Genre", by: "name", stack, as: String.self)
+    let album = try #require(try ids("Album", by: "number", stack, as: Int64.self)[1])
+    let jazz = try #require(genres["jazz"])
+    let rock = try #require(genres["rock"])
+    source.add(
+      PendingEdit(
+        of: album, .update, changed: ["genres"], members: ["genres": PendingMembers(added: [rock], removed: [jazz])]))
+    let options = MergeOptions(pendingEdits: .server)
+    let former = [self.album(1, ["genres": .many(["jazz"])])]
+    let kept = try stack.merge(former, into: "Album", options: options)
+    #expect(kept.counts == MergeResult.with(skipped: 1) && kept.keptEdits == 1)
+    #expect(try self.genres(of: 1, stack) == ["rock"])
+    #expect(source.decisions.isEmpty)
+    let changed = [self.album(1, ["genres": .many(["jazz", "soul"])])]
+    let won = try stack.merge(changed, into: "Album", options: options)
     #expect(won.counts == MergeResult.with(updated: 1) && won.keptEdits == 0)
     #expect(try self.genres(of: 1, stack) == ["jazz", "soul"])
     #expect(source.decisions.map(\.discarded) == [["genres"]])

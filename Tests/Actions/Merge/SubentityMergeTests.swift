@@ -70,6 +70,24 @@ struct SubentityMergeTests {
   }
 
   @Test(arguments: Backend.available)
+  func `an unanswered insert of a subentity keeps one record with its common values out of a page`(
+    backend: Backend
+  ) throws {
+    let stack = try stack(backend)
+    #expect(
+      try merge([("Song", ["id": 1, "title": "a", "minutes": 3])], into: stack) == MergeResult.with(inserted: 1))
+    let source = ScriptedEdits(["Work"])
+    let songs = try stack.read { try stack.objects("Song", $0).map(\.objectID) }
+    let song = try #require(songs.first)
+    source.add(PendingEdit(of: song, .insert, isBeingSent: true, isInsertUnanswered: true))
+    stack.connect.pendingEdits = source
+    let page = [7, 8].map { MergeRecord(["id": $0, "title": "a"]) } + [MergeRecord(["id": 9, "title": "b"])]
+    let result = try stack.merge(page, into: "Work")
+    #expect(result.inserted == 2 && result.deleted == 0)
+    #expect(try works(stack) == [1: ["Song", "a"], 8: ["Work", "a"], 9: ["Work", "b"]])
+  }
+
+  @Test(arguments: Backend.available)
   func `an object of the common entity changes the record of a subentity in its own attributes alone`(
     backend: Backend
   ) throws {

@@ -21,7 +21,7 @@ struct URLMergeTests {
     let directory = TemporaryDirectory()
     let connect = GenericConnect<ContextStrategy.Mixed>(
       name: "Pages", managedObjectModel: model, storeLocation: directory.url)
-    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.attachPersistentStore(for: backend.newConfiguration())
     try connect.start()
     let text = "https://example.org/\u{E4} b"
     let address = try #require(URL(string: text))

@@ -74,6 +74,39 @@ struct ActionBacklogTests {
     #expect(drain(&all) == ["high", "raised", "normal", "low"])
   }
 
+  @Test func `an action raised twice leaves once, also if it waits again after its first attempt`() {
+    let (raised, low) = (Item("raised", .veryLow), Item("low", .veryLow))
+    var all = backlog([raised, low, Item("normal")])
+    for priority in [ActionPriority.low, .high] {
+      raised.priority = priority
+      all.raise(raised)
+    }
+    low.priority = .low
+    all.raise(low)
+    low.withdraw()
+    all.didWithdraw()
+    #expect(all.count == 3)
+    #expect(all.pending.map(\.name) == ["raised", "normal"])
+    let first = all.popFirst()
+    #expect(first === raised)
+    all.append(raised)
+    let next = all.firstPending()
+    #expect(next?.action === raised)
+    #expect(drain(&all) == ["raised", "normal", "low"])
+  }
+
+  @Test func `a hundred thousand waiting actions are raised one by one, and leave in the order of the raises`() {
+    let items = (0..<100_000).map { Item("\($0)", .low) }
+    var all = backlog(items)
+    // The last action first: a search from the front would pass over all other actions.
+    for item in items.reversed() {
+      item.priority = .high
+      all.raise(item)
+    }
+    #expect(all.count == items.count)
+    #expect(drain(&all) == items.reversed().map(\.name))
+  }
+
   @Test(arguments: [(70, 65), (128, 65), (130, 66), (200, 101)])
   func `withdrawn actions are removed once they are more than 64, and more than half of all`(count: Int, limit: Int) {
     let items = (0..<count).map { Item("\($0)") }

@@ -4,26 +4,18 @@ import Testing
 
 @Suite("The lanes of a queue")
 struct ActionLanesTests {
-  private final class Item: QueuedAction {
-    let priority = ActionPriority.normal
-    let isPending = true
-    let limit: ConcurrencyLimit? = nil
-    let mayBlock = true
-    func run(inLane lane: Int) -> UInt64? { 0 }
-  }
-
   /// Has a lane end short actions in a row and begin another action.
-  private func runShortActions(_ count: Int, in lane: Int, _ lanes: inout ActionLanes<Item>) {
-    lanes.start(Item(), in: lane)
+  private func runShortActions(_ count: Int, in lane: Int, _ lanes: inout ActionLanes<IdleAction>) {
+    lanes.start(IdleAction(), in: lane)
     for _ in 0..<count {
       let continues = lanes.mayContinue(lane, afterShort: true)
       #expect(continues)
-      lanes.start(Item(), in: lane)
+      lanes.start(IdleAction(), in: lane)
     }
   }
 
   @Test func `a lane wakes another one until it has ended four short actions in a row`() {
-    var lanes = ActionLanes<Item>(3)
+    var lanes = ActionLanes<IdleAction>(3)
     runShortActions(3, in: 0, &lanes)
     let woken = (lanes.wakeOne(), lanes.wakeOne())
     #expect(woken == (1, nil), "The woken lane has not started yet.")
@@ -33,13 +25,13 @@ struct ActionLanesTests {
     #expect(wokenByStreak == nil)
     let continues = lanes.mayContinue(0, afterShort: false)
     #expect(continues)
-    lanes.start(Item(), in: 0)
+    lanes.start(IdleAction(), in: 0)
     let wokenAfterLongAction = lanes.wakeOne()
     #expect(wokenAfterLongAction == 1)
   }
 
   @Test func `the second of two lanes with short actions in a row becomes idle`() {
-    var lanes = ActionLanes<Item>(2)
+    var lanes = ActionLanes<IdleAction>(2)
     runShortActions(4, in: 0, &lanes)
     runShortActions(3, in: 1, &lanes)
     let continues = lanes.mayContinue(1, afterShort: true)
@@ -47,7 +39,7 @@ struct ActionLanesTests {
   }
 
   @Test func `a long action after short ones wakes another lane at the second check`() {
-    var lanes = ActionLanes<Item>(2)
+    var lanes = ActionLanes<IdleAction>(2)
     runShortActions(4, in: 0, &lanes)
     lanes.endStalledStreaks()
     let wokenAtFirstCheck = lanes.wakeOne()
@@ -58,7 +50,7 @@ struct ActionLanesTests {
   }
 
   @Test func `a lane has a streak from the fourth short action until a long action, a stall, or the end of its work`() {
-    var lanes = ActionLanes<Item>(2)
+    var lanes = ActionLanes<IdleAction>(2)
     runShortActions(3, in: 0, &lanes)
     #expect(!lanes.hasStreak)
     runShortActions(1, in: 0, &lanes)

@@ -67,9 +67,15 @@ struct ScheduleTests {
 
   @Test func `a schedule describes itself`() throws {
     #expect(Schedule.every(.seconds(600)).description == "every 600 s")
+    #expect(Schedule.every(.milliseconds(100)).description == "every 0.1 s")
     #expect(try Schedule.cron("30 3 * * mon-fri").description == "30 3 * * mon-fri GMT")
     let date = Date(timeIntervalSince1970: 0)
     #expect(Schedule.at(date).description == "at 1970-01-01T00:00:00Z")
+  }
+
+  @Test func `schedules with different intervals have different texts`() {
+    #expect(Schedule.every(.seconds(2_592_000)).description == "every 2592000 s")
+    #expect(Schedule.every(.seconds(2_592_060)).description == "every 2592060 s")
   }
 
   @Test func `the example of the article gives a weekday at half past three`() throws {

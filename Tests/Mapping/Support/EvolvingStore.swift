@@ -12,7 +12,7 @@ struct EvolvingStore {
   private let mergePolicy: MergePolicy
 
   init(_ backend: Backend, mergePolicy: MergePolicy = .error) {
-    configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration = backend.newConfiguration()
     self.mergePolicy = mergePolicy
   }
 

@@ -14,7 +14,7 @@ struct MappingStack {
     _ backend: Backend = .inMemory, model: ManagedObjectModel? = nil, mergePolicy: MergePolicy = .error,
     isLoaded: Bool = true
   ) throws {
-    configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration = backend.newConfiguration()
     manager = PersistenceManager(
       name: "Groceries", model: try model ?? Self.groceries(), mergePolicy: mergePolicy,
       storeConfigurations: [configuration], storeLocation: directory.url)

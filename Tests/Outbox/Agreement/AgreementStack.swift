@@ -17,7 +17,7 @@ struct AgreementStack {
   ///
   /// - Parameter titles: The titles by identifier.
   init(_ backend: Backend, titles: [Int: String] = [:]) throws {
-    try self.init(TemporaryDirectory(), backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try self.init(TemporaryDirectory(), backend.newConfiguration())
     try merge(Self.page(titles))
   }
 
@@ -112,12 +112,7 @@ struct AgreementStack {
   /// Changes records in a context of the user, and saves.
   @discardableResult
   func edit<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-    let context = connect.newBackgroundContext()
-    return try context.performAndWait {
-      let result = try body(context)
-      try context.save()
-      return result
-    }
+    try connect.newBackgroundContext().saving(body)
   }
 
   /// Changes a property of a task.

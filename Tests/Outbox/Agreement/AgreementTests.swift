@@ -220,4 +220,22 @@ struct AgreementTests {
     }
     #expect(names?.sorted() == ["home", "work"])
   }
+
+  @Test(arguments: Backend.available)
+  func `a record that is deleted and inserted again does not get the members of the former record`(
+    backend: Backend
+  ) throws {
+    let stack = try AgreementStack(backend)
+    try stack.merge([MergeRecord(["name": "home"])], into: "Label")
+    let page = [MergeRecord(["id": 1, "title": "former"], links: ["labels": .many(["home"])])]
+    try stack.merge(page)
+    try stack.delete(1)
+    try stack.insert(1, "again")
+    for policy in [MergeOptions.PendingEditsPolicy.keepLocal, .server, .conflict] {
+      #expect(try stack.merge(page, policy).keptEdits == 1)
+      let count = try stack.edit { try AgreementStack.task(1, $0)?.objects(for: "labels").count }
+      #expect(count == 0)
+      #expect(try stack.titles() == [1: "again"])
+    }
+  }
 }

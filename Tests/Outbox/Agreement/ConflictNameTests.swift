@@ -24,7 +24,7 @@ struct ConflictNameTests {
     let directory = TemporaryDirectory()
     let connect = GenericConnect<ContextStrategy.Mixed>(
       name: "Tasks", managedObjectModel: try model.addingOutbox(), storeLocation: directory.url)
-    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.attachPersistentStore(for: backend.newConfiguration())
     let outbox = try Outbox(connect, entities: ["Task"])
     try await connect.start()
     func merge(_ text: String) throws {

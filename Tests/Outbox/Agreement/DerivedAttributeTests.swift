@@ -33,7 +33,7 @@ struct DerivedAttributeTests {
         }
       }.addingOutbox()
       connect = GenericConnect(name: "Notes", managedObjectModel: model, storeLocation: directory.url)
-      try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+      try connect.attachPersistentStore(for: backend.newConfiguration())
       outbox = try Outbox(connect, entities: ["Note"])
       try connect.start()
     }
@@ -48,11 +48,7 @@ struct DerivedAttributeTests {
 
     /// Changes a context of the user, and saves.
     func edit(_ body: (ManagedObjectContext) throws -> Void) throws {
-      let context = connect.newBackgroundContext()
-      try context.performAndWait {
-        try body(context)
-        try context.save()
-      }
+      try connect.newBackgroundContext().saving(body)
     }
 
     func insert(_ title: String) throws {

@@ -196,6 +196,40 @@ struct OldPageTests {
     #expect(try folder() == "F")
   }
 
+  @Test(arguments: Backend.available, Merging.allCases)
+  func `a moved note stays in its new folder when an old page lists the notes of both folders`(
+    _ backend: Backend, _ merging: Merging
+  ) async throws {
+    let stage = try await Stage(backend, merging)
+    try stage.stack.insertFolders()
+    #expect(try await stage.stack.forwardAll() == 0)
+    func folder() throws -> String? { try stage.stack.read { try NoteStack.note("A", in: $0).folder?.name } }
+    let id = try stage.stack.read { try NoteStack.note("A", in: $0).id }
+    let ids = try stage.stack.read { context in
+      Dictionary(uniqueKeysWithValues: try context.fetch(FetchRequest(NoteFolder.self)).map { ($0.name, $0.id) })
+    }
+    let (former, present) = (try #require(ids["F"]), try #require(ids["G"]))
+    let requestedAt = ContinuousClock.now
+    let formerPage = [
+      MergeRecord(["id": former], links: ["notes": .many([MergeKey(id)])]),
+      MergeRecord(["id": present], links: ["notes": .many([])]),
+    ]
+    func merge(requestedAt: ContinuousClock.Instant) throws {
+      let context = stage.newActionContext()
+      let model = try #require(context.persistentStoreCoordinator?.managedObjectModel)
+      _ = try context.merge(
+        records: formerPage, for: model.entity(named: NoteFolder.entityName),
+        options: MergeOptions(requestedAt: requestedAt))
+    }
+    try stage.stack.move(to: "G")
+    #expect(try await stage.stack.forwardAll() == 0)
+    try merge(requestedAt: requestedAt)
+    #expect(try folder() == "G")
+    stage.passTime()
+    try merge(requestedAt: .now)
+    #expect(try folder() == "F")
+  }
+
   @Test(arguments: Backend.availableSQL)
   func `an old page with a former value in the type of a later model restores no value`(_ backend: Backend) async throws
   {

@@ -34,6 +34,15 @@ struct ResolvedEntryTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a decision makes the entries of the log`(backend: Backend) async throws {
+    let (stack, conflict) = try await deletedOnServer(backend)
+    try stack.set("edited", of: 2)
+    try await stack.outbox.resolve(conflict.id, keeping: .local)
+    let count = try stack.edit { try $0.count(for: FetchRequest<ManagedObject>(entityName: "CoherenceOutboxLog")) }
+    #expect(count == 0)
+  }
+
+  @Test(arguments: Backend.available)
   func `chosen values of a record that the server has deleted are stored, and sent with the new record`(
     backend: Backend
   ) async throws {

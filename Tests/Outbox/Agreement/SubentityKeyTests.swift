@@ -35,7 +35,7 @@ struct SubentityKeyTests {
     init(_ backend: Backend) throws {
       connect = GenericConnect(
         name: "Documents", managedObjectModel: try SubentityKeyTests.model.get(), storeLocation: directory.url)
-      try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+      try connect.attachPersistentStore(for: backend.newConfiguration())
       outbox = try Outbox(connect, entities: ["Document", "Work"])
       try connect.start()
     }
@@ -49,11 +49,7 @@ struct SubentityKeyTests {
 
     /// Changes records in a context of the user, and saves.
     func edit(_ body: (ManagedObjectContext) throws -> Void) throws {
-      let context = connect.newBackgroundContext()
-      try context.performAndWait {
-        try body(context)
-        try context.save()
-      }
+      try connect.newBackgroundContext().saving(body)
     }
 
     func deleteAll(_ name: String) throws {

@@ -131,6 +131,34 @@ struct UnansweredInsertTests {
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `a record that the user has added to the copy is sent as a member of the record`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try await stack.connect.start()
+    try stack.edit { context in
+      let folder = try NoteFolder(context: context)
+      (folder.id, folder.name) = ("local-F", "F")
+    }
+    try await stack.sendWithoutAnswer()
+    let folder = try stack.connect.managedObjectModel.entity(named: NoteFolder.entityName)
+    let page = DeltaPage(records: [MergeRecord(["id": "s1", "name": "F"])])
+    #expect(try stack.connect.newActionContext().merge(page, for: folder).inserted == 1)
+    try stack.edit { context in
+      let note = try Note(context: context)
+      (note.id, note.title) = ("local-A", "A")
+      note.folder = try context.fetch(FetchRequest(NoteFolder.self).filter { $0.id == "s1" }).first
+    }
+    stack.time.advance(by: .seconds(61))
+    #expect(try await stack.forwardAll(stack.options(concurrency: 1, lookahead: 0)) == 0)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.entityName) == ["NoteFolder", "NoteFolder", "Note"])
+    #expect(calls.last?.folder == .string("s1"))
+    let folders = try stack.read { try $0.fetch(FetchRequest(Note.self)).map { $0.folder?.id } }
+    #expect(folders == ["s1"])
+  }
+
   /// The identifiers of all notes, in their order.
   private func numbers(_ stack: NoteStack) throws -> [String] {
     try stack.read { try $0.fetch(FetchRequest(Note.self).sort(\.id)).map(\.id) }

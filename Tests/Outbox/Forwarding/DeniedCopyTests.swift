@@ -23,15 +23,6 @@ struct DeniedCopyTests {
     }.addingOutbox()
   }
 
-  /// Runs a block in a new context of the user, and saves.
-  private func edit(_ connect: NoteConnect, _ body: (ManagedObjectContext) throws -> Void) throws {
-    let context = connect.newBackgroundContext()
-    try context.performAndWait {
-      try body(context)
-      try context.save()
-    }
-  }
-
   private func all(_ entity: String, in context: ManagedObjectContext) throws -> [ManagedObject] {
     try context.fetch(FetchRequest<ManagedObject>(entityName: entity))
   }
@@ -40,7 +31,7 @@ struct DeniedCopyTests {
   /// nothing for a deleted shelf.
   private func replaceShelf(_ connect: NoteConnect) throws {
     var isDeleted = true
-    try edit(connect) { context in
+    try connect.newBackgroundContext().saving { context in
       for shelf in try all("Shelf", in: context) where try shelf.value(for: "id") == .string("local") {
         context.delete(shelf)
         isDeleted = false
@@ -49,7 +40,7 @@ struct DeniedCopyTests {
     if isDeleted { return }
     let shelf = try connect.managedObjectModel.entity(named: "Shelf")
     try connect.newActionContext().merge(records: [MergeRecord(["id": "s1"])], for: shelf)
-    try edit(connect) { context in
+    try connect.newBackgroundContext().saving { context in
       let book = try context.insertNewObject(forEntityName: "Book")
       try book.setValue("b", for: "title")
       try book.setObject(try all("Shelf", in: context).first, for: "shelf")
@@ -84,7 +75,7 @@ struct DeniedCopyTests {
     let directory = TemporaryDirectory()
     let connect = try NoteConnect(
       name: "Shelves", managedObjectModel: Self.model.get(), storeLocation: directory.url)
-    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.attachPersistentStore(for: backend.newConfiguration())
     let outbox = try Outbox(connect, entities: ["Shelf", "Book"])
     try outbox.forward("Shelf") { handlers in
       handlers.insert { _ in
@@ -98,13 +89,17 @@ struct DeniedCopyTests {
       handlers.delete { _ in .accepted }
     }
     try await connect.start()
-    try edit(connect) { try $0.insertNewObject(forEntityName: "Shelf").setValue("local", for: "id") }
+    try connect.newBackgroundContext().saving {
+      try $0.insertNewObject(forEntityName: "Shelf").setValue("local", for: "id")
+    }
 
     #expect(try await !sendShelf(outbox))
     let parked = try await outbox.entries(state: .parked)
     #expect(parked.map(\.kind) == [.insert])
 
-    try edit(connect) { context in for book in try all("Book", in: context) { context.delete(book) } }
+    try connect.newBackgroundContext().saving { context in
+      for book in try all("Book", in: context) { context.delete(book) }
+    }
     try await outbox.retry(try #require(parked.first).id)
     #expect(try await sendShelf(outbox))
     let context = connect.newBackgroundContext()

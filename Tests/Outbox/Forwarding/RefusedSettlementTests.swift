@@ -26,7 +26,7 @@ struct RefusedSettlementTests {
   ) async throws {
     let directory = TemporaryDirectory()
     let connect = try NoteConnect(name: "Memos", managedObjectModel: Self.model.get(), storeLocation: directory.url)
-    try connect.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try connect.attachPersistentStore(for: backend.newConfiguration())
     let outbox = try Outbox(connect, entities: ["Memo"])
     try outbox.forward("Memo") { handlers in
       handlers.insert { request in

@@ -50,6 +50,26 @@ struct CausalGraphTests {
       ]) == [1, 2])
   }
 
+  @Test func `a new record with the key of a deleted one waits for the deletion`() {
+    let deletion = SampleEntries.node(.delete, 2, of: 1, number: 7)
+    let insert = SampleEntries.node(.insert, 3, of: 2, number: 7)
+    #expect(ready([deletion, insert]) == [1])
+    #expect(ready([insert]) == [2])
+    #expect(ready([deletion, SampleEntries.node(.insert, 3, of: 2, number: 8)]) == [1, 2])
+    #expect(ready([SampleEntries.node(.update, 1, of: 1, groupEnd: 1), deletion, insert]) == [1])
+    // The server has never had the first record.
+    #expect(ready([SampleEntries.node(.insert, 1, of: 1, number: 7), deletion, insert]) == [1, 2])
+  }
+
+  @Test func `a member that moves from a deleted record to a new one with the same key is sent first`() {
+    let deletion = SampleEntries.node(.delete, 1, of: 1, number: 7)
+    let insert = SampleEntries.node(.insert, 2, of: 2, number: 7)
+    let member = SampleEntries.node(.update, 3, of: 3, to: [2], from: [1])
+    let ready = CausalGraph([deletion, insert, member]).ready(at: now, limit: 100)
+    #expect(ready.map(\.record.key) == [3])
+    #expect(ready.first?.deferred == [SampleEntries.item(2)])
+  }
+
   @Test func `a delete waits for the entries of records that refer to the deleted record`() {
     let moved = SampleEntries.node(.update, 1, of: 2, to: [3], from: [1])
     let removed = SampleEntries.node(.delete, 2, of: 4, from: [1])

@@ -19,7 +19,7 @@ struct OutboxStack {
     entities: [String] = ["TestList", "TestItem", "TestTag"]
   ) throws {
     try self.init(
-      directory: TemporaryDirectory(), backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)), strategy,
+      directory: TemporaryDirectory(), backend.newConfiguration(), strategy,
       model, entities)
   }
 
@@ -65,12 +65,7 @@ struct OutboxStack {
   /// Runs a block in a new background context and saves.
   @discardableResult
   func save<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-    let context = container.newBackgroundContext()
-    return try context.performAndWait {
-      let result = try body(context)
-      try context.save()
-      return result
-    }
+    try container.newBackgroundContext().saving(body)
   }
 
   /// Saves a list and returns its identifier.

@@ -38,10 +38,11 @@ enum SampleEntries {
   /// - Parameters:
   ///   - new: The keys of the related items after the change.
   ///   - base: The keys of the related items before the change.
+  ///   - number: The value that identifies the record.
   static func node(
     _ kind: OutboxEntryKind, _ sequence: Int64, of key: Int64, to new: [Int64] = [], from base: [Int64] = [],
     state: OutboxEntryState = .pending, isRejected: Bool = false, groupEnd: Int64? = nil,
-    nextAttempt: Date = Date(timeIntervalSince1970: 0), lease: Date? = nil
+    nextAttempt: Date = Date(timeIntervalSince1970: 0), lease: Date? = nil, number: Int64? = nil
   ) -> OutboxNode {
     OutboxNode(
       id: ManagedObjectID(space: space, key: sequence), record: item(key), sequence: sequence, transaction: sequence,
@@ -49,6 +50,10 @@ enum SampleEntries {
       facts: EntryGroup.Facts(
         kind: kind, state: state, isRejected: isRejected, sequence: sequence, groupEnd: groupEnd),
       nextAttempt: nextAttempt, lease: lease, claimant: nil,
+      identity: number.map {
+        EntryWriter.identity([EntryFormat.Field(name: "number", base: nil, value: .value(.int($0)))])
+      },
+      identityScope: "TestItem",
       references: new.map { EntryFormat.Reference(role: .new, record: item($0)) }
         + base.map { EntryFormat.Reference(role: .base, record: item($0)) })
   }

@@ -32,11 +32,11 @@ struct ActionStack {
 
   /// - Parameter losses: The saves of notes whose outcome is unknown.
   init(
-    _ backend: Backend = .inMemory, options: [String: OptionValue] = [:], losses: UnsureStore.Losses? = nil
+    _ backend: Backend = .inMemory, options: [String: OptionValue] = [:], losses: NoteLosses? = nil
   ) throws {
-    var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    var configuration = backend.newConfiguration()
     configuration.options.merge(options) { _, new in new }
-    if let losses { configuration.type = try UnsureStore.type(over: configuration.type, losses) }
+    if let losses { configuration.type = try UncertainStore.type(over: configuration.type) { losses.next(for: $0) } }
     self.configuration = configuration
     container = try Self.open(configuration, in: directory)
     actions = try PersistedActions(container, now: { ManualClock.firstDate })
@@ -47,9 +47,10 @@ struct ActionStack {
   func makeStranger() throws -> Container { try Self.open(configuration, in: directory) }
 
   /// Attaches the store of this stack to another container too.
-  func attachStore(to other: Container) throws {
+  func attachStore(to other: Container, isReadOnly: Bool = false) throws {
     var configuration = configuration
     configuration.location = container.persistentStoreCoordinator.persistentStores.first?.url
+    if isReadOnly { configuration.options[StoreOption.readOnly] = true }
     try other.attachPersistentStore(for: configuration)
   }
 
@@ -79,14 +80,21 @@ struct ActionStack {
     try saving { try $0.enqueue(action, uniqueKey: key, at: date, queue: queue, retry: retry) }
   }
 
+  /// Enqueues a ``Hold``, and has a worker begin its attempt.
+  ///
+  /// - Returns: The action, and the run of the worker, which ends after the test has opened the gate "hold 1".
+  func hold(
+    in worker: PersistedActionWorker, retry: PersistedRetry? = nil
+  ) async throws -> (handle: PersistedActionHandle, run: Task<Int, any Error>) {
+    let handle = try enqueue(Hold(board: boardName), retry: retry)
+    let run = Task { try await worker.runDueActions() }
+    try await board.until("begin hold 1")
+    return (handle, run)
+  }
+
   /// Runs a block in a new context, and saves.
   func saving<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-    let context = container.newBackgroundContext()
-    return try context.performAndWait {
-      let result = try body(context)
-      try context.save()
-      return result
-    }
+    try container.newBackgroundContext().saving(body)
   }
 
   func state(of handle: PersistedActionHandle) async throws -> PersistedActionState? {

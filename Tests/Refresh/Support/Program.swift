@@ -27,7 +27,7 @@ struct Place {
 
   init(_ backend: Backend = .inMemory, isOnline: Bool = true, staleness: String? = nil) throws {
     model = try Self.model(staleness: staleness).addingRefreshStatus()
-    configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
+    configuration = backend.newConfiguration()
     connectivity = ManualConnectivity(isOnline: isOnline)
   }
 

@@ -81,7 +81,32 @@ extension ActionContext {
     }
     let paths = names.map { FetchExpression.path(PropertyPath(names: [$0])) }
     if paths.count == 1 { return .membership(paths[0], in: keys.map { $0.values[0] }) }
+    return predicate(of: keys, paths)
+  }
+
+  /// The condition that the records of keys of several attributes satisfy. Keys that differ in one attribute alone are one
+  /// membership: with a comparison for each key, the cost of each record would grow with the number of keys.
+  private func predicate(of keys: [MergeKey], _ paths: [FetchExpression]) -> FetchPredicate {
+    let distinctCounts = paths.indices.map { column in Set(keys.map { $0.values[column] }).count }
+    let widest = distinctCounts.indices.max { distinctCounts[$0] < distinctCounts[$1] } ?? 0
+    var groups: [(common: [AttributeValue], values: [AttributeValue])] = []
+    var groupIndexes: [[AttributeValue]: Int] = [:]
+    for key in keys {
+      var common = key.values
+      let value = common.remove(at: widest)
+      if let index = groupIndexes[common] {
+        groups[index].values.append(value)
+      } else {
+        groupIndexes[common] = groups.count
+        groups.append((common, [value]))
+      }
+    }
+    var otherPaths = paths
+    let widestPath = otherPaths.remove(at: widest)
     return .or(
-      keys.map { key in .and(zip(paths, key.values).map { .comparison($0, .equal, .value($1)) }) })
+      groups.map { group -> FetchPredicate in
+        let common: [FetchPredicate] = zip(otherPaths, group.common).map { .comparison($0, .equal, .value($1)) }
+        return .and(common + [.membership(widestPath, in: group.values)])
+      })
   }
 }

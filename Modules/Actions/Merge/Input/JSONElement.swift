@@ -24,11 +24,19 @@ indirect enum JSONElement: Codable {
       self = Self.element(nearest: value, in: container)
     } else if let value = try? container.decode(String.self) {
       self = .string(value)
-    } else if let value = try? container.decode([JSONElement].self) {
-      self = .list(value)
+    } else if let values = try? decoder.unkeyedContainer() {
+      self = .list(try Self.elements(of: values))
     } else {
       self = .object(try container.decode([String: JSONElement].self))
     }
+  }
+
+  /// The elements of a list. The error of an element names the element, not the list.
+  private static func elements(of container: any UnkeyedDecodingContainer) throws -> [JSONElement] {
+    var container = container
+    var elements: [JSONElement] = []
+    while !container.isAtEnd { elements.append(try container.decode(JSONElement.self)) }
+    return elements
   }
 
   /// The number of a container, with all of its digits where a decimal keeps them.

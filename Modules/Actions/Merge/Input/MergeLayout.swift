@@ -52,11 +52,14 @@ struct MergeLayout {
     }
 
     /// Returns a value in the form in which rows hold it, so that input and rows are compared in one form.
-    func checked(_ value: AttributeValue) throws(CoherenceError) -> AttributeValue {
+    ///
+    /// - Parameter record: The index of the input record, for the message of an error.
+    func checked(_ value: AttributeValue, of record: Int) throws(CoherenceError) -> AttributeValue {
       do {
         return try description.type.checked(value)
       } catch {
-        throw CoherenceError(error.code, "'\(description.entity.name).\(name)': \(error.message)")
+        throw CoherenceError(
+          error.code, "'\(description.entity.name).\(name)' of input record \(record): \(error.message)")
       }
     }
   }

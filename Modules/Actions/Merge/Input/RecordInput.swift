@@ -15,7 +15,7 @@ struct RecordInput: MergeInput {
   func readKey(_ index: Int, into key: inout [AttributeValue]) throws {
     for (position, field) in layout.keys.enumerated() {
       if let value = records[index].values[field.name] {
-        key[position] = try field.checked(value.attributeValue)
+        key[position] = try field.checked(value.attributeValue, of: index)
       } else {
         key[position] = field.description.defaultValue
       }
@@ -38,7 +38,8 @@ struct RecordInput: MergeInput {
         continue
       }
       let isReady = !isChecked && layout.attributes[attribute].isComparable(value)
-      values[layout.attributes[attribute].slot] = isReady ? value : try layout.attributes[attribute].checked(value)
+      values[layout.attributes[attribute].slot] =
+        isReady ? value : try layout.attributes[attribute].checked(value, of: index)
     }
     if !areNamesKnown { try refuseUnknownNames(records[index]) }
   }

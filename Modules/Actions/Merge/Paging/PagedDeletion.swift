@@ -49,15 +49,15 @@ struct PagedDeletion {
     try context.refuseIfCanceled()
     let full = MergePlan(inserts: [], updates: [], deletes: deletes, targets: targets)
     let plan = localEdits?.remainder(of: full) ?? full
-    if !plan.isEmpty { try MergeWriter(context: context, input: input, layout: layout, insertingInto: nil).apply(plan) }
+    let basis = MergeBasis(
+      context: context, scope: scope, layout: layout, condition: condition, input: input, inputByKey: inputByKey)
+    if !plan.isEmpty { try MergeWriter(basis, insertingInto: nil).apply(plan) }
     var result = MergeResult()
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     try pending?.carryOut(countingIn: &result)
     result.deleted = plan.deletes.count
     result.missingLinks = linked.reduce(0) { $0 + $1.count }
     result.skipped = scan.superfluousRows.count - plan.deletes.count
-    let basis = MergeBasis(
-      context: context, scope: scope, layout: layout, condition: condition, input: input, inputByKey: inputByKey)
     let check = try CommitCheck(of: plan, from: basis, respectsPendingEdits: pending != nil)
     return UnsavedMerge(result: result, check: check)
   }

@@ -17,10 +17,11 @@ extension PendingReconciliation {
   }
 
   /// Keeps the members that the user added, and leaves out the members that the user removed, in the lists of updates.
+  /// Keeps the lists of records that were inserted again: the input has the members of the former records.
   ///
   /// - Parameter edits: The pending edits of the updates' records.
   func reconciledLists(
-    of updates: [MergePlan.Update], _ edits: [ManagedObjectID: PendingEdit]
+    of updates: [MergePlan.Update], _ edits: [ManagedObjectID: PendingEdit], _ incoming: Incoming
   ) throws -> ReconciledLists {
     var result = ReconciledLists()
     for (relationship, lists) in Dictionary(grouping: updates.flatMap(\.lists), by: \.relationship) {
@@ -31,14 +32,17 @@ extension PendingReconciliation {
       let stored = try context.memberIDs(of: relationship, owners: lists.map(\.owner))
       let memberEdits = try memberEdits(of: relationship, lists, stored)
       for list in lists {
-        let own = edits[list.owner].flatMap { $0.concerns(relationship) ? $0 : nil }
-        if policy == .server, let own, !own.isFixed {
-          result.discardedRelationships[list.index, default: []].insert(relationship.name)
+        if edits[list.owner]?.kind == .insert, isReinserted(list.index, incoming) {
+          result.recordsWithEditedLists.insert(list.index)
+          result.recordsWithDroppedLists.insert(list.index)
+          continue
         }
-        // Under the policy `.server` the owner's edit loses, unless it cannot change any more.
-        let reconciled = reconcile(
-          list, stored: stored[list.owner] ?? [], own: policy == .server && own?.isFixed != true ? nil : own,
-          memberEdits)
+        let present = stored[list.owner] ?? []
+        let own = edits[list.owner].flatMap { $0.concerns(relationship) ? $0 : nil }
+        // Under the policy `.server` the owner's edit loses, unless it cannot change any more, or is the only change.
+        let isDiscarded = policy == .server && own.map { !$0.isFixed && !$0.explains(list, present) } ?? false
+        if isDiscarded { result.discardedRelationships[list.index, default: []].insert(relationship.name) }
+        let reconciled = reconcile(list, stored: present, own: isDiscarded ? nil : own, memberEdits)
         if reconciled?.members != list.members { result.recordsWithEditedLists.insert(list.index) }
         if let reconciled {
           result.lists[list.index, default: []].append(reconciled)
@@ -96,6 +100,16 @@ extension PendingEdit {
     changed.contains(relationship.name) || members[relationship.name] != nil
   }
 
+  /// Whether a list of the input differs from the stored one only by members that the edit has added or removed, so that
+  /// the server has not changed the list. False for a list with an order, because the former order is not known.
+  fileprivate func explains(_ list: MemberComparison.ExpectedMembers, _ stored: [ManagedObjectID]) -> Bool {
+    guard !list.relationship.isOrdered, let own = members[list.relationship.name] else { return false }
+    let differing = Set(list.members).symmetricDifference(stored.map(MergeTargets.Target.existing))
+    return differing.allSatisfy { target in
+      if case .existing(let id) = target { own.contains(id) } else { false }
+    }
+  }
+
   /// Whether the edit of a member changed its relationship to an owner. An insert counts as a change of all
   /// relationships.
   ///
@@ -103,6 +117,8 @@ extension PendingEdit {
   fileprivate func concerns(_ owner: ManagedObjectID, as inverse: RelationshipDescription?) -> Bool {
     guard let inverse else { return false }
     if kind == .insert { return true }
-    return inverse.isToMany ? members[inverse.name]?.contains(owner) == true : changed.contains(inverse.name)
+    if inverse.isToMany { return members[inverse.name]?.contains(owner) == true }
+    // The server has confirmed the change since the request for the input.
+    return changed.contains(inverse.name) || outdated[inverse.name] != nil
   }
 }

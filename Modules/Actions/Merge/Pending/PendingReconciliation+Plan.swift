@@ -42,7 +42,7 @@ extension PendingReconciliation {
     remainder.inserts = try withoutDependents(remainder.inserts, of: planned.inserts, incoming)
     remainder.keptTargets = kept.ids
     try postponeLinks(incoming)
-    let lists = try reconciledLists(of: planned.updates, edits)
+    let lists = try reconciledLists(of: planned.updates, edits, incoming)
     let partnerSlots = try slotsOfEditedPartners(of: planned.updates, edits, incoming)
     for update in planned.updates {
       var update = update
@@ -138,7 +138,7 @@ extension PendingReconciliation {
   private func isUnanswered(_ index: Int, _ unanswered: inout UnansweredInserts?, _ incoming: Incoming) throws -> Bool {
     guard unanswered != nil, !incoming.targets.isTarget(index) else { return false }
     let values = try values(index, of: nil, incoming)
-    let isMatch = unanswered?.match(slots: values.indices) { slot in
+    let isMatch = unanswered?.match(incoming.input.entity(index)) { slot in
       if case .value(let value)? = values[slot] { value } else { nil }
     }
     if isMatch == true { keptCount += 1 }
@@ -147,7 +147,8 @@ extension PendingReconciliation {
 
   /// The deletion of a record that the server has changed is a conflict, until the server has the former values again.
   private func decideOverDeletion(_ edit: PendingEdit, _ index: Int, _ incoming: Incoming) throws {
-    let values = namedValues(try values(index, of: nil, incoming), incoming.input.entity(index))
+    let values = namedValues(
+      try values(index, of: nil, in: edit.recordID.storeIdentifier, incoming), incoming.input.entity(index))
     let changed = values.filter { name, value in
       edit.base[name].map { $0 != value } ?? false && edit.ownValues[name]?.contains(value) != true
         && !edit.serverAssigned.contains(name)
@@ -249,7 +250,7 @@ extension PendingReconciliation {
 
   /// Whether a record with the key of an input record was deleted here before it was inserted again. The server still has the
   /// former record.
-  private func isReinserted(_ index: Int, _ incoming: Incoming) -> Bool {
+  func isReinserted(_ index: Int, _ incoming: Incoming) -> Bool {
     guard !pendingDeletions.isEmpty, let key = try? incoming.inputByKey.key(at: index) else { return false }
     return pendingDeletions[MergeKey(values: key)] != nil
   }
@@ -262,7 +263,7 @@ extension PendingReconciliation {
         continue
       }
       let entity = incoming.input.entity(match.index)
-      let values = namedValues(try values(match.index, of: nil, incoming), entity)
+      let values = namedValues(try values(match.index, of: nil, in: match.id.storeIdentifier, incoming), entity)
       decide(over: edit, serverValues: values, isConflict: false)
     }
   }
@@ -301,15 +302,21 @@ extension PendingReconciliation {
 
   /// The values of an input record, by slot.
   ///
-  /// - Parameter row: The row that an update with the values would write; without a row, all values of the record.
-  func values(_ index: Int, of row: Row?, _ incoming: Incoming) throws -> [IncomingValue?] {
+  /// - Parameters:
+  ///   - row: The row that an update with the values would write; without a row, all values of the record.
+  ///   - store: The store of a record without a row; `nil` for a record to insert.
+  func values(
+    _ index: Int, of row: Row?, in store: StoreIdentifier? = nil, _ incoming: Incoming
+  ) throws -> [IncomingValue?] {
     var attributes: [AttributeValue?] = []
     try incoming.input.readValues(index, into: &attributes, isChecked: true)
     for slot in layout.ignoredSlots { attributes[slot] = nil }
     var values = attributes.map { $0.map(IncomingValue.value) }
     for (relationship, link) in try incoming.input.links(index) {
       guard let slot = relationship.slot, !layout.ignores(relationship) else { continue }
-      switch link.keys.first.flatMap({ incoming.targets.target($0, of: relationship) }) {
+      switch link.keys.first.flatMap({
+        incoming.targets.target($0, of: relationship, in: row?.id.storeIdentifier ?? store)
+      }) {
       case .existing(let id): values[slot] = .value(.reference(id))
       case .new: values[slot] = .newRecord
       case .deleted, .missing: continue

@@ -65,7 +65,7 @@ extension PendingReconciliation {
     if hasValue || edit.members.isEmpty { return hasValue }
     return try incoming.input.links(index).contains { relationship, link in
       guard let members = edit.members[relationship.name] else { return false }
-      let present = Set(incoming.targets.members(link, of: relationship))
+      let present = Set(incoming.targets.members(link, of: relationship, in: row.id.storeIdentifier))
       return members.added.contains { present.contains(.existing($0)) }
         || members.removed.contains { !present.contains(.existing($0)) }
     }

@@ -68,7 +68,7 @@ extension PendingReconciliation {
         else { continue }
         var former: [MergeTargets.Target] = []
         if case .reference(let id) = update.row[slot] { former.append(.existing(id)) }
-        let expected = incoming.targets.members(link, of: relationship)
+        let expected = incoming.targets.members(link, of: relationship, in: update.row.id.storeIdentifier)
         if former == expected { continue }
         partners[relationship, default: []].append((update.index, slot, Self.existing(former + expected)))
       }

@@ -30,12 +30,16 @@ struct MemberComparison {
     return result
   }
 
+  /// Returns the lists that the input gives a record. A list that would have too few members without its missing
+  /// records is left out, so that the record keeps its present members: the save would refuse the list, and with it the
+  /// merge.
   private func expectedMembers(of owner: MergeExpectation.ListOwner) throws -> [ExpectedMembers] {
     try input.links(owner.index).compactMap { relationship, link in
-      guard relationship.isToMany, !layout.ignores(relationship) else { return nil }
+      guard relationship.isToMany, !layout.ignores(relationship), !targets.hasTooFewMembers(link, of: relationship)
+      else { return nil }
       return ExpectedMembers(
         index: owner.index, owner: owner.id, relationship: relationship,
-        members: targets.members(link, of: relationship))
+        members: targets.members(link, of: relationship, in: owner.id.storeIdentifier))
     }
   }
 

@@ -11,6 +11,8 @@ struct MergeCondition {
   private let context: ActionContext
   /// The attributes of the input record that the condition reads.
   private let incomingNames: Set<String>
+  /// The condition on a stored record without an input record.
+  private let withoutInput: PreparedPredicate
 
   /// - Throws: ``ErrorCode/unknownProperty`` and ``ErrorCode/invalidPredicate``, before the merge reads any row.
   init(_ predicate: FetchPredicate, layout: MergeLayout, context: ActionContext) throws {
@@ -30,7 +32,7 @@ struct MergeCondition {
           + "only.")
     }
     incomingNames = names
-    _ = try PreparedPredicate(plain, for: layout.entity)
+    withoutInput = try PreparedPredicate(plain, for: layout.entity)
   }
 
   private var isTrivial: Bool { predicate == .constant(true) }
@@ -38,8 +40,8 @@ struct MergeCondition {
   /// Returns the elements whose stored records satisfy the condition.
   ///
   /// - Parameters:
-  ///   - row: The row of an element.
-  ///   - index: The index of the element's input record.
+  ///   - row: Returns the row of an element.
+  ///   - index: Returns the index of an element's input record; `nil` for an element without an input record.
   func filter<Element>(
     _ elements: [Element], row: (Element) -> Row, index: (Element) -> Int?, input: any MergeInput
   ) throws -> [Element] {
@@ -51,13 +53,11 @@ struct MergeCondition {
         return try context.satisfies(self.prepared(for: index(element), input, &values), row(element))
       }
     }
-    let prepared = try PreparedPredicate(try predicate.replacingIncoming { _ in .null }, for: layout.entity)
-    if prepared.dependencies.relationships.isEmpty {
-      return try elements.filter { try context.satisfies(prepared, row($0)) }
-    }
-    // Rows have no values of related records, so that the stores find the records.
+    guard readsRelatedRecords else { return try elements.filter { try context.satisfies(withoutInput, row($0)) } }
+    // Rows have no values of related records. A few requests to the stores find the records faster than a reading of
+    // the related records of each row.
     let satisfying = try layout.storedRows(in: context).ids(
-      among: elements.map { row($0).id }, satisfying: prepared.predicate)
+      among: elements.map { row($0).id }, satisfying: withoutInput.predicate)
     return elements.filter { satisfying.contains(row($0).id) }
   }
 
@@ -65,29 +65,29 @@ struct MergeCondition {
   ///
   /// - Parameters:
   ///   - row: The row that the store has now.
-  ///   - index: The index of the row's input record.
+  ///   - index: The index of the row's input record; `nil` for a row without an input record.
   func isSatisfied(by row: Row, index: Int?, input: any MergeInput) throws -> Bool {
     if isTrivial { return true }
     var values: [AttributeValue?] = []
-    return try context.satisfies(prepared(for: incomingNames.isEmpty ? nil : index, input, &values), stored: row)
+    return try context.satisfies(prepared(for: index, input, &values), stored: row)
   }
 
   /// Whether the condition reads related records. Another writer may change these without changing the record itself.
-  var readsRelatedRecords: Bool {
-    get throws {
-      let plain = try predicate.replacingIncoming { _ in .null }
-      return try !PreparedPredicate(plain, for: layout.entity).dependencies.relationships.isEmpty
-    }
-  }
+  var readsRelatedRecords: Bool { !withoutInput.dependencies.relationships.isEmpty }
 
-  /// The condition on the row of an input record, with the input's values in place of the incoming paths.
+  /// Returns the condition on a row, with the values of its input record in place of the incoming paths.
+  ///
+  /// - Parameters:
+  ///   - index: The index of the input record; `nil` for a row without an input record.
+  ///   - values: Storage that the calls for several rows share.
   private func prepared(
     for index: Int?, _ input: any MergeInput, _ values: inout [AttributeValue?]
   ) throws -> PreparedPredicate {
-    if let index { try input.readValues(index, into: &values, isChecked: true) }
+    guard let index, !incomingNames.isEmpty else { return withoutInput }
+    try input.readValues(index, into: &values, isChecked: true)
     let plain = try predicate.replacingIncoming { name in
-      guard index != nil, let attribute = layout.entity.attribute(named: name) else { return .null }
-      return values[attribute.slot].flatMap { $0 } ?? .null
+      guard let attribute = layout.entity.attribute(named: name) else { return .null }
+      return values[attribute.slot] ?? .null
     }
     return try PreparedPredicate(plain, for: layout.entity)
   }

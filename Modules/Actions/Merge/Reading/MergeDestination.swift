@@ -35,10 +35,11 @@ struct MergeDestination {
     layout.entity.isKind(of: relationship.destination) && layout.keys.map(\.slot) == keyAttributes.map(\.slot)
   }
 
-  var missingTargetError: CoherenceError {
+  /// The error of an input record with a link to a missing record.
+  func missingTargetError(_ record: Int) -> CoherenceError {
     CoherenceError(
       .objectNotFound,
-      "'\(relationship.entity.name).\(relationship.name)' has a key that no record of "
+      "'\(relationship.entity.name).\(relationship.name)' of input record \(record) has a key that no record of "
         + "'\(relationship.destination.name)' has; merge the destinations first.")
   }
 }

@@ -34,10 +34,11 @@ final class MergeExpectation: ExpectedValues {
     if links.contains(where: { $0.relationship.isToMany }) { listOwners.append(ListOwner(index: index, id: id)) }
     var isComplete = true
     for (relationship, link) in links {
+      if layout.ignores(relationship) { continue }
       // The condition may protect the row. The plan refuses the link of any other row.
       if targets.isMissing(link, of: relationship) { isComplete = false }
-      guard let slot = relationship.slot, !layout.ignores(relationship) else { continue }
-      switch link.keys.first.flatMap({ targets.target($0, of: relationship) }) {
+      guard let slot = relationship.slot else { continue }
+      switch link.keys.first.flatMap({ targets.target($0, of: relationship, in: id.storeIdentifier) }) {
       case .existing(let id): values[slot] = .reference(id)
       case .new: isComplete = false
       case .deleted, .missing: continue

@@ -21,6 +21,13 @@ struct MergeTargets {
 
   private var targets: [RelationshipDescription: [MergeKey: Target]] = [:]
 
+  /// The records of each store, for the keys that records of several stores have. Links of a record lead to the record of
+  /// its own store. Links within the merge's own hierarchy, whose records the merge may delete, have no entries.
+  private var existingByStore: [RelationshipDescription: [MergeKey: [StoreIdentifier: ManagedObjectID]]] = [:]
+
+  /// The store of inserted records; `nil` for the stores that the context chooses.
+  private var insertionStore: StoreIdentifier?
+
   /// The records of the input that the merge inserts and to which links of the input lead.
   private var insertedTargets: Set<Int> = []
 
@@ -42,19 +49,22 @@ struct MergeTargets {
   ///   - links: The keys of the links, by relationship.
   ///   - inputByKey: The input of the merge, whose records may be destinations too.
   ///   - pending: The pending edits, deletions of destinations among them.
-  ///   - policy: The policy for missing records.
+  ///   - options: The policy for missing records, and the store of inserted records.
   /// - Throws: ``ErrorCode/invalidMergeKey`` for a key that does not fit the destination, and for a destination without a
   ///   key.
   init(
     _ links: [RelationshipDescription: Set<MergeKey>], layout: MergeLayout, context: ActionContext,
-    inputByKey: InputIndex, pending: PendingReconciliation?, policy: MergeOptions.MissingTargetPolicy
+    inputByKey: InputIndex, pending: PendingReconciliation?, _ options: MergeOptions
   ) throws {
-    let readOnlyStores = ReadOnlyStores(of: context)
+    insertionStore = options.store
+    let (order, matchOrder) = (StoreOrder(of: context), StoreOrder(ofMatchesIn: context))
     for (relationship, keys) in links {
       let destination = try MergeDestination(of: relationship)
       let checked = Dictionary(uniqueKeysWithValues: try keys.map { ($0, try destination.checked($0).values) })
       let slots = destination.keyAttributes.map(\.slot)
-      let finder = IDsByKey(Set(checked.values), keySlots: slots, readOnlyStores: readOnlyStores)
+      // Of several records with a key of the merge's own hierarchy, the merge updates the match and may delete the others.
+      let isOwn = relationship.destination.root === layout.entity.root
+      let finder = IDsByKey(Set(checked.values), keySlots: slots, order: isOwn ? matchOrder : order)
       try context.storedRows(of: relationship.destination, by: destination.keyAttributes)
         .compare(KeyColumns(finder.missing, width: slots.count), with: finder)
       var found = finder.ids.mapValues(Target.existing)
@@ -67,7 +77,7 @@ struct MergeTargets {
           continue
         }
         guard mayBeInput, let index = try inputByKey.index(of: key) else {
-          guard policy == .leaveOut else { continue }
+          guard options.missingTargets == .leaveOut else { continue }
           found[key] = .missing
           hasMissingTargets = true
           continue
@@ -77,6 +87,9 @@ struct MergeTargets {
       }
       let targets = checked.compactMapValues { found[$0] }
       self.targets[relationship] = targets
+      if !isOwn, !finder.idsByStore.isEmpty {
+        existingByStore[relationship] = checked.compactMapValues { finder.idsByStore[$0] }
+      }
       if targets.count < checked.count { missingKeys[relationship] = keys.subtracting(targets.keys) }
     }
   }
@@ -100,13 +113,18 @@ struct MergeTargets {
 
   /// Refuses links of records to be written that lead to missing records.
   ///
-  /// - Parameter indexes: The indexes of the input records to be written.
+  /// - Parameters:
+  ///   - inserts: The indexes of the input records to be inserted.
+  ///   - updates: The indexes of the input records whose records get other values, except for ignored properties.
   /// - Throws: ``ErrorCode/objectNotFound``.
-  func refuseMissing(in input: any MergeInput, at indexes: [Int]) throws {
+  func refuseMissing(in input: any MergeInput, _ layout: MergeLayout, inserts: [Int], updates: [Int]) throws {
     guard !missingKeys.isEmpty else { return }
-    for index in indexes {
-      for (relationship, link) in try input.links(index) where isMissing(link, of: relationship) {
-        throw try MergeDestination(of: relationship).missingTargetError
+    for (indexes, isUpdate) in [(inserts, false), (updates, true)] {
+      for index in indexes {
+        for (relationship, link) in try input.links(index) where isMissing(link, of: relationship) {
+          if isUpdate, layout.ignores(relationship) { continue }
+          throw try MergeDestination(of: relationship).missingTargetError(index)
+        }
       }
     }
   }
@@ -135,7 +153,18 @@ struct MergeTargets {
   }
 
   /// The destination of a key; `nil` for a missing record that the merge refuses.
-  func target(_ key: MergeKey, of relationship: RelationshipDescription) -> Target? { targets[relationship]?[key] }
+  ///
+  /// - Parameter store: The store of the record with the link; `nil` for a record to insert.
+  func target(
+    _ key: MergeKey, of relationship: RelationshipDescription, in store: StoreIdentifier? = nil
+  ) -> Target? {
+    if !existingByStore.isEmpty, let store = store ?? insertionStore,
+      let id = existingByStore[relationship]?[key]?[store]
+    {
+      return .existing(id)
+    }
+    return targets[relationship]?[key]
+  }
 
   /// Whether a link leads to a record of the input that the merge inserts.
   func isTarget(_ index: Int) -> Bool { insertedTargets.contains(index) }
@@ -153,10 +182,22 @@ struct MergeTargets {
   }
 
   /// The destinations of a link, each once, without the records that links leave out.
-  func members(_ link: MergeLink, of relationship: RelationshipDescription) -> [Target] {
+  ///
+  /// - Parameter store: The store of the record with the link; `nil` for a record to insert.
+  func members(
+    _ link: MergeLink, of relationship: RelationshipDescription, in store: StoreIdentifier? = nil
+  ) -> [Target] {
     var seen: Set<Target> = []
-    return link.keys.compactMap { target($0, of: relationship) }
+    return link.keys.compactMap { target($0, of: relationship, in: store) }
       .filter { !$0.isLeftOut && seen.insert($0).inserted }
+  }
+
+  /// Whether a link of a to-many relationship has fewer members than the relationship needs because it leaves records
+  /// out. Too few members in the input itself are an error of the input, which the save reports. The keys may repeat a
+  /// member.
+  func hasTooFewMembers(_ link: MergeLink, of relationship: RelationshipDescription) -> Bool {
+    let minimum = relationship.minimumCount
+    return minimum > 0 && members(link, of: relationship).count < minimum && Set(link.keys).count >= minimum
   }
 
   /// The identifiers of the existing destinations of a relationship.

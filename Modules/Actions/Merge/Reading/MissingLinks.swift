@@ -8,7 +8,7 @@ struct MissingLinks {
   let layout: MergeLayout
   let targets: MergeTargets
 
-  /// Returns the records to insert without those that need a missing record, directly or by each other.
+  /// Returns the records to insert, apart from the records that need a missing record, directly or through each other.
   func remainder(of inserts: [Int]) throws -> [Int] {
     guard targets.hasMissingTargets else { return inserts }
     let refused = Set(try inserts.filter(needsMissingRecord))
@@ -17,18 +17,17 @@ struct MissingLinks {
     return inserts.filter { !refused.contains($0) && !dependents.contains($0) }
   }
 
+  /// Whether a record to insert would violate a rule of its entity without its links to missing records: a relationship
+  /// that is not optional, or the minimum number of members.
   private func needsMissingRecord(_ index: Int) throws -> Bool {
     try input.links(index).contains { relationship, link in
-      if relationship.isToMany {
-        let members = targets.members(link, of: relationship).count
-        return members < relationship.minimumCount && link.keys.count >= relationship.minimumCount
-      }
+      if relationship.isToMany { return targets.hasTooFewMembers(link, of: relationship) }
       guard !relationship.isOptional, case .one(let key) = link else { return false }
       return targets.target(key, of: relationship) == .missing
     }
   }
 
-  /// Returns updates that keep the targets of to-one relationships whose new targets are missing.
+  /// Returns the updates, changed to keep the targets of to-one relationships whose new targets are missing.
   func keepingTargets(of updates: [MergePlan.Update]) throws -> [MergePlan.Update] {
     guard targets.hasMissingTargets else { return updates }
     return try updates.map { update in
@@ -41,7 +40,8 @@ struct MissingLinks {
     }
   }
 
-  /// The number of the links, apart from those of excluded records.
+  /// Returns the number of links to missing records. A link counts in every merge that leaves it out, also if its
+  /// record is unchanged or not inserted. The links of excluded and protected records do not count.
   ///
   /// - Parameter protected: The indexes of input records whose rows the condition protects.
   func count(besides protected: Set<Int>) throws -> Int {

@@ -5,6 +5,7 @@ extension ActionContext {
   /// Saves a merge, and counts the conflicts in its result. The context's own merge policy resolves them, or, where local
   /// edits win, the policy that keeps the stores' changes.
   func save(_ merge: inout UnsavedMerge, _ options: MergeOptions) throws {
+    merge.check?.completesInput = options.conflictResolution == .incomingWins && mergePolicy.isObjectTrumps
     let log = ConflictLog()
     let policy = mergePolicy
     if options.conflictResolution == .localWins { mergePolicy = .storeTrumps }

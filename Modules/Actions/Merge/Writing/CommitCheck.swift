@@ -25,6 +25,9 @@ final class CommitCheck: @unchecked Sendable {
   /// Whether a protected record makes the merge plan again. Otherwise the save leaves out that record alone, and the
   /// effects of its deletion on other records stay.
   var plansAgain = false
+  /// Whether a changed record gets every value of the input, also the values that the plan does not write because the
+  /// record had them. The policy of the save would keep another writer's values there: the record would mix two states.
+  var completesInput = false
   /// The records that the save left out, because the condition, the filter or a possible pending edit protects them
   /// now.
   private(set) var protectedIDs: Set<ManagedObjectID> = []
@@ -42,7 +45,8 @@ final class CommitCheck: @unchecked Sendable {
     return Dictionary(updates + deletes, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Whether the save may still change a record.
+  /// Whether the save may still change a record. A merge plans again for a record that would mix values of the input and of
+  /// another writer.
   ///
   /// - Throws: ``ErrorCode/versionConflict`` for a protected record, if the merge plans again; and for a record whose
   ///   key another writer has changed, because the plan was made for the former key.
@@ -59,7 +63,12 @@ final class CommitCheck: @unchecked Sendable {
     }
     guard let planned = records[conflict.objectID], let row = conflict.store else { return true }
     try checkKey(of: row, planned)
-    if try satisfiesConditions(row, planned) { return true }
+    if try satisfiesConditions(row, planned) {
+      if plansAgain, completesInput, try wouldMixValues(row, planned) {
+        throw lostRaceError("a record of '\(basis.layout.entity.name)' in a property that was equal to the input")
+      }
+      return true
+    }
     if plansAgain {
       throw lostRaceError("a record of '\(basis.layout.entity.name)', which the condition or the filter protects now")
     }
@@ -70,6 +79,30 @@ final class CommitCheck: @unchecked Sendable {
   private func satisfiesConditions(_ row: Row, _ planned: PlannedRecord) throws -> Bool {
     if planned.index == nil, let filter, try !basis.context.satisfies(filter, stored: row) { return false }
     return try basis.condition.isSatisfied(by: row, index: planned.index, input: basis.input)
+  }
+
+  /// Whether another writer has changed a value of the input that the plan does not write. A row does not show its
+  /// members, so that a record with a list in the input counts too.
+  private func wouldMixValues(_ row: Row, _ planned: PlannedRecord) throws -> Bool {
+    guard let index = planned.index else { return false }
+    var values: [AttributeValue?] = []
+    try basis.input.readValues(index, into: &values, isChecked: true)
+    for (relationship, link) in try basis.input.links(index) where !basis.layout.ignores(relationship) {
+      guard let slot = relationship.slot else { return true }
+      switch link.keys.first.flatMap({ plan.targets.target($0, of: relationship, in: row.id.storeIdentifier) }) {
+      case .existing(let id): values[slot] = .reference(id)
+      // The plan writes the link to a new record, and leaves a missing record out.
+      case .new, .deleted, .missing: continue
+      case nil: values[slot] = .null
+      }
+    }
+    for slot in basis.layout.ignoredSlots { values[slot] = nil }
+    // A row of another subentity has only the slots of the merge's entity in common with the input record.
+    let own = basis.input.entity(index)
+    let count = row.entity.isKind(of: own) ? own.slotCount : basis.layout.entity.slotCount
+    return (0..<min(count, values.count)).contains { slot in
+      values[slot].map { planned.row[slot] == $0 && row[slot] != $0 } == true
+    }
   }
 
   private func checkKey(of row: Row, _ planned: PlannedRecord) throws {

@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceReconciliation
 
 /// Applies a plan in the context. Makes objects only of the planned records and of the records that their relationships
 /// lead to, before or after the merge.
@@ -6,14 +7,15 @@ struct MergeWriter {
   private let context: ActionContext
   private let input: any MergeInput
   private let layout: MergeLayout
+  private let inputByKey: InputIndex
   /// The store of inserted records; `nil` for the stores that the context chooses.
   private let store: (any PersistentStore)?
 
-  init(context: ActionContext, input: any MergeInput, layout: MergeLayout, insertingInto store: (any PersistentStore)?)
-  {
-    self.context = context
-    self.input = input
-    self.layout = layout
+  init(_ basis: MergeBasis, insertingInto store: (any PersistentStore)?) {
+    context = basis.context
+    input = basis.input
+    layout = basis.layout
+    inputByKey = basis.inputByKey
     self.store = store
   }
 
@@ -59,6 +61,7 @@ struct MergeWriter {
       if count % 256 == 0 { try context.refuseIfCanceled() }
       try self.update(object, update, plan.targets, objects, &values)
     }
+    try CascadeTargets(layout.storedRows(in: context), inputByKey: inputByKey).release(from: deleted)
     for object in deleted { context.delete(object) }
     return zip(plan.updates, updated).count { !$0.keptSlots.isEmpty && !$1.hasChanges }
   }
@@ -70,14 +73,16 @@ struct MergeWriter {
   ) throws -> Set<ManagedObjectID> {
     guard !layout.relationships.isEmpty else { return [] }
     var ids: Set<ManagedObjectID> = []
-    func insert(_ link: MergeLink, _ relationship: RelationshipDescription) {
-      for case .existing(let id)? in link.keys.map({ plan.targets.target($0, of: relationship) }) { ids.insert(id) }
+    func insert(_ link: MergeLink, _ relationship: RelationshipDescription, in store: StoreIdentifier? = nil) {
+      for case .existing(let id)? in link.keys.map({ plan.targets.target($0, of: relationship, in: store) }) {
+        ids.insert(id)
+      }
     }
     for links in insertLinks { for (relationship, link) in links { insert(link, relationship) } }
     for update in plan.updates {
       for (relationship, link) in try input.links(update.index) {
         if let slot = relationship.slot, case .reference(let former) = update.row[slot] { ids.insert(former) }
-        insert(link, relationship)
+        insert(link, relationship, in: update.row.id.storeIdentifier)
       }
     }
     for (relationship, lists) in Dictionary(grouping: plan.updates.flatMap(\.lists), by: \.relationship) {
@@ -105,7 +110,7 @@ struct MergeWriter {
       && relationship.slot.map(update.keptSlots.contains) != true && !targets.isLeftOut(link, of: relationship)
       && !isLeftOut(link, of: relationship, targets, objects)
     {
-      try set(link, of: relationship, object, targets, objects)
+      try set(link, of: relationship, object, targets, objects, in: update.row.id.storeIdentifier)
     }
     for list in update.lists {
       try object.setObjects(list.members.compactMap { objects[$0] }, for: list.relationship.name)
@@ -123,9 +128,9 @@ struct MergeWriter {
 
   private func set(
     _ link: MergeLink, of relationship: RelationshipDescription, _ object: ManagedObject, _ targets: MergeTargets,
-    _ objects: Objects, leavingOut kept: Set<ManagedObjectID> = []
+    _ objects: Objects, in store: StoreIdentifier? = nil, leavingOut kept: Set<ManagedObjectID> = []
   ) throws {
-    let members = targets.members(link, of: relationship).compactMap { objects[$0] }
+    let members = targets.members(link, of: relationship, in: store).compactMap { objects[$0] }
       .filter { kept.isEmpty || !kept.contains($0.objectID) }
     if relationship.isToMany {
       try object.setObjects(members, for: relationship.name)

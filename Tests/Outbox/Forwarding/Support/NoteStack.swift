@@ -110,12 +110,7 @@ final class NoteStack: Sendable {
   /// Calls a block in a new context of the user, and saves.
   @discardableResult
   func edit<T>(_ body: (ManagedObjectContext) throws -> T) throws -> T {
-    let context = connect.newBackgroundContext()
-    return try context.performAndWait {
-      let result = try body(context)
-      try context.save()
-      return result
-    }
+    try connect.newBackgroundContext().saving(body)
   }
 
   /// Inserts a note with a temporary identifier.
