@@ -1,5 +1,5 @@
-/// The places of the entities in a value: the key paths of the properties with entities, chosen by the types of the
-/// properties. The macros generate calls of this type; user code does not need it.
+/// The key paths of the properties with entities. A macro sees no types; it generates a call of `at` for each property,
+/// and the compiler chooses the overload that fits the type. User code does not need this type.
 // Sendable: the key paths are constant, and the key paths that the macros generate capture nothing.
 public struct NestedPlaces<Root>: @unchecked Sendable {
   /// The key paths, in the order of the properties.

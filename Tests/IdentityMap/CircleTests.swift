@@ -46,6 +46,52 @@ struct CircleChangeTests {
     #expect(first?.current == Person(0, "b", [Person(4, "new")]))
     withExtendedLifetime(held) {}
   }
+
+  @Test func `an update changes an entity that has closed a cycle before`() {
+    let first = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
+    let second = store.find(Person.self, id: 2)
+    store.update(Person.self, id: 1) { $0.friends = [] }
+    store.update(Person.self, id: 2) { $0.friends[0].name = "new" }
+    #expect(first.current == Person(1, "new") && second?.current == Person(2, "b", [Person(1, "new")]))
+  }
+
+  @Test func `an aggregate shows every later change after an update that throws has found the end of a cycle`() {
+    struct Refusal: Error {}
+    let outer = store.store(entity: Person(3, "c", [Person(2, "b")]))
+    let first = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
+    let open = store.optimistically { draft in draft.update(Person.self, id: 2) { $0.name = "open" } }
+    _ = store.store(entity: Person(1, "a"))
+    #expect(outer.current == Person(3, "c", [Person(2, "open", [Person(1, "a")])]))
+    #expect(throws: Refusal.self) { try store.update(Person.self, id: 2) { _ in throw Refusal() } }
+    store.update(Person.self, id: 1) { $0.name = "new" }
+    #expect(outer.current == Person(3, "c", [Person(2, "open", [Person(1, "new")])]))
+    withExtendedLifetime((first, open)) {}
+  }
+
+  /// The number of people on the way over the first friends.
+  private func depth(_ person: Person) -> Int {
+    var (depth, next) = (1, person)
+    while let friend = next.friends.first { (depth, next) = (depth + 1, friend) }
+    return depth
+  }
+
+  @Test func `optimistic changes of an entity in a cycle make its value no deeper`() {
+    let held = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
+    let other = store.find(Person.self, id: 2)
+    func depths() -> [Int?] { [depth(held.current), other.map { depth($0.current) }] }
+    let before = depths()
+    func change(_ name: String) -> OptimisticChange {
+      store.optimistically { draft in for id in 1...2 { draft.update(Person.self, id: id) { $0.name = name } } }
+    }
+    for index in 0..<8 { if index % 2 == 0 { change("\(index)").rollback() } else { change("\(index)").commit() } }
+    #expect(depths() == before)
+    let open = change("open")
+    for index in 0..<8 { for id in 1...2 { store.update(Person.self, id: id) { $0.name = "\(index)" } } }
+    #expect(depths() == before)
+    open.rollback()
+    #expect(depths() == before)
+    #expect(held.current.name == "7" && other?.current.friends.map(\.name) == ["7"])
+  }
 }
 
 /// The visible people of a store, each with the names of the friends it shows. Friends of friends are left out: a

@@ -1,11 +1,10 @@
 import CoherenceIdentityMap
-import Synchronization
 import Testing
 
 @Suite("Leaks")
 struct LeakTests {
   @Test func `values and stores are released when nothing holds them`() {
-    let alive = Counter()
+    let alive = LivingCount()
     weak var forgotten: EntityStore?
     do {
       let store = makeStore()
@@ -22,7 +21,7 @@ struct LeakTests {
   }
 
   @Test func `an observer outlives its store and keeps its value`() {
-    let alive = Counter()
+    let alive = LivingCount()
     var held: EntityObserver<Counted>?
     var subscription: EntityStore.Subscription?
     do {
@@ -39,7 +38,7 @@ struct LeakTests {
   }
 
   @Test func `cycles of entities are released with their store and before it`() {
-    let alive = Counter()
+    let alive = LivingCount()
     let store = makeStore()
     func ring(_ size: Int) -> Counted {
       var value = Counted(0, Tally(alive))
@@ -55,38 +54,13 @@ struct LeakTests {
 
   @Test func `a rolled-back transaction retains nothing`() {
     struct Refusal: Error {}
-    let alive = Counter()
+    let alive = LivingCount()
     let store = makeStore()
     try? store.transaction { store in
       _ = store.store(entity: Counted(1, Tally(alive), [Counted(2, Tally(alive))]), named: AliasKey("a"))
       throw Refusal()
     }
     #expect(alive.value == 0 && store.count(of: Counted.self) == 0)
-  }
-}
-
-/// A number that all threads count with.
-private final class Counter: Sendable {
-  private let count = Atomic<Int>(0)
-
-  var value: Int { count.load(ordering: .relaxed) }
-
-  func add(_ amount: Int) {
-    count.wrappingAdd(amount, ordering: .relaxed)
-  }
-}
-
-/// Counts its living tokens.
-private final class Tally: Sendable {
-  private let alive: Counter
-
-  init(_ alive: Counter) {
-    self.alive = alive
-    alive.add(1)
-  }
-
-  deinit {
-    alive.add(-1)
   }
 }
 

@@ -1,6 +1,5 @@
 import CoherenceIdentityMap
 import Foundation
-import Synchronization
 import TestRandom
 import Testing
 
@@ -37,25 +36,11 @@ private struct ModelRun {
     var name: String
     var first: Leaf
     var leaves: [Leaf]
-    var token: Token?
+    var token: Tally?
     var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.first), .init(\.leaves)] }
 
     static func == (first: Self, second: Self) -> Bool {
       first.id == second.id && first.name == second.name && first.first == second.first && first.leaves == second.leaves
-    }
-  }
-
-  /// Counts the living values.
-  final class Token: Sendable {
-    private let living: Counter
-
-    init(_ living: Counter) {
-      self.living = living
-      living.add(1)
-    }
-
-    deinit {
-      living.add(-1)
     }
   }
 
@@ -78,7 +63,7 @@ private struct ModelRun {
   private var leaves: [Int: EntityObserver<Leaf>] = [:]
   private var groups: [Int: EntityObserver<Group>] = [:]
   private var sections: [Int: EntityObserver<Section>] = [:]
-  private let living = Counter()
+  private let living = LivingCount()
   private var number = 0
 
   var livingValues: Int { living.value }
@@ -98,7 +83,7 @@ private struct ModelRun {
     number += 1
     return Group(
       id: any(15), name: "\(number)", first: newLeaf(), leaves: (0..<any(4)).map { _ in newLeaf() },
-      token: Token(living))
+      token: Tally(living))
   }
 
   mutating func step() {
@@ -245,16 +230,5 @@ private struct ModelRun {
 
   var isEmpty: Bool {
     store.count(of: Leaf.self) + store.count(of: Group.self) + store.count(of: Section.self) == 0
-  }
-}
-
-/// A number that all threads count with.
-private final class Counter: Sendable {
-  private let count = Atomic<Int>(0)
-
-  var value: Int { count.load(ordering: .relaxed) }
-
-  func add(_ amount: Int) {
-    count.wrappingAdd(amount, ordering: .relaxed)
   }
 }

@@ -40,6 +40,34 @@ struct NestedPlaceTests {
     #expect(held.current.owner.text == "new")
   }
 
+  @Test func `an update of an aggregate leaves the new value of a member whose former value its set shows`() {
+    let labels: Set<Label> = [Label(id: 1, name: "a"), Label(id: 2, name: "b")]
+    let held = store.store(entity: Shelf(id: 1, labels: labels, owner: Leaf(3)))
+    store.update(Label.self, id: 1) { $0.name = "b" }
+    store.update(Shelf.self, id: 1) { $0.owner.text = "new" }
+    #expect(store.find(Label.self, id: 1)?.value.name == "b" && held.current.owner.text == "new")
+  }
+
+  @Test func `an aggregate stored with a tentatively removed entity that it has kept has every entity at its place`() {
+    let held = store.store(entity: Roster(id: 1, kept: Leaf(6)))
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 6) }
+    store.store(Roster(id: 1, list: [Leaf(1), Leaf(6, "new")], item: Item(id: 3), last: Leaf(2)))
+    for id in 1...2 { store.update(Leaf.self, id: id) { $0.text = "\(id)" } }
+    #expect(held.current == Roster(id: 1, list: [Leaf(1, "1")], item: Item(id: 3), last: Leaf(2, "2")))
+    removal.rollback()
+    let restored = Roster(id: 1, list: [Leaf(1, "1"), Leaf(6, "new")], item: Item(id: 3), last: Leaf(2, "2"))
+    #expect(held.current == restored)
+  }
+
+  @Test func `a set shows the new value of a member after the removal of the equal member`() {
+    let labels: Set<Label> = [Label(id: 1, name: "a"), Label(id: 2, name: "b")]
+    let held = store.store(entity: Shelf(id: 1, labels: labels, owner: Leaf(3)))
+    store.update(Label.self, id: 1) { $0.name = "b" }
+    #expect(held.current.labels.count == 2)
+    store.remove(Label.self, id: 2)
+    #expect(held.current.labels.map(\.name) == ["b"])
+  }
+
   @Test func `a wrapper that requires a removed entity twice leaves the entities after it in the aggregate`() {
     let value = Book(id: 1, credit: Credit(author: Leaf(1), editor: Leaf(1)), owner: Leaf(2))
     let held = store.store(entity: value)
@@ -86,6 +114,19 @@ private struct Shelf: Aggregate, Equatable {
   var owner: Leaf
 
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.labels), .init(\.owner)] }
+}
+
+/// An aggregate that keeps the last value of a removed entity, with other entities after it.
+private struct Roster: Aggregate, Equatable {
+  let id: Int
+  var kept: Leaf?
+  var list: [Leaf] = []
+  var item: Item?
+  var last: Leaf?
+
+  var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+    [.init(\.kept).onRemoval(.keepLastValue), .init(\.list), .init(\.item), .init(\.last)]
+  }
 }
 
 /// An aggregate with an entity after its wrappers.

@@ -75,6 +75,80 @@ struct NestingMixtureTests {
     }
   }
 
+  /// An aggregate whose setter violates its contract: with the removal of an entity, it adds entities of another key
+  /// path.
+  private struct Squad: Aggregate, Equatable {
+    let id: Int
+    var first: Leaf?
+    var bench: [Leaf] = []
+    var coach: Leaf
+    var captain: Leaf? {
+      get { first }
+      set {
+        first = newValue
+        if newValue == nil { bench = [Leaf(7), Leaf(8)] }
+      }
+    }
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      [.init(\.captain), .init(\.bench), .init(\.coach)]
+    }
+  }
+
+  @Test func `a setter that adds entities of another key path during a removal leaves the last entity at its place`() {
+    let held = store.store(entity: Squad(id: 1, first: Leaf(2), coach: Leaf(3)))
+    #expect(store.remove(Leaf.self, id: 2))
+    #expect(held.current.captain == nil && held.current.coach == Leaf(3))
+    store.update(Leaf.self, id: 3) { $0.text = "new" }
+    #expect(held.current.coach == Leaf(3, "new"))
+  }
+
+  /// The same with a set, and with the removed entity behind the set.
+  private struct Crew: Aggregate, Equatable {
+    let id: Int
+    var first: Leaf?
+    var tags: Set<Item>
+    var deputy: Leaf?
+    var captain: Leaf? {
+      get { first }
+      set {
+        first = newValue
+        if newValue == nil { tags.insert(Item(id: 5)) }
+      }
+    }
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      [.init(\.captain), .init(\.tags), .init(\.deputy)]
+    }
+  }
+
+  @Test func `a setter that adds a member to a set during a removal leaves the other members in the set`() {
+    let held = store.store(entity: Crew(id: 1, first: Leaf(2), tags: [Item(id: 2), Item(id: 4)], deputy: Leaf(2)))
+    #expect(store.remove(Leaf.self, id: 2) && store.find(Leaf.self, id: 2) == nil)
+    #expect(held.current.tags.isSuperset(of: [Item(id: 2), Item(id: 4)]))
+  }
+
+  /// The same with the removed entity itself. Without an equality, so that every value counts as another one.
+  private struct Duo: Aggregate {
+    let id: Int
+    var first: Leaf?
+    var bench: [Leaf] = []
+    var captain: Leaf? {
+      get { first }
+      set {
+        if newValue == nil, let first { bench.append(first) }
+        first = newValue
+      }
+    }
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.captain), .init(\.bench)] }
+  }
+
+  @Test func `the tentative removal of an entity ends when a setter puts the entity into another key path`() {
+    let held = store.store(entity: Duo(id: 1, first: Leaf(2)))
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 2) }
+    #expect(store.find(Leaf.self, id: 2) == nil && held.current.captain == nil)
+    removal.rollback()
+    #expect(held.current.captain == Leaf(2) && held.current.bench.isEmpty && store.find(Leaf.self, id: 2) != nil)
+  }
+
   @Test func `a page stored under an alias is merged once`() {
     store.setPolicy(for: Person.self) { $0.merge = { Person($1.id, $1.name, $0.friends + $1.friends) } }
     let alias = AliasKey<Person>("me")

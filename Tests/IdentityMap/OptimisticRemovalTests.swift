@@ -166,6 +166,32 @@ struct OptimisticRemovalTests {
     withExtendedLifetime(leaf) {}
   }
 
+  @Test func `a change of other fields outlasts the removal of an entity that another change put in`() {
+    let (held, leaf) = (store.store(entity: root), store.store(entity: Leaf(7)))
+    let putting = store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(7) } }
+    let text = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "new" } }
+    store.remove(Leaf.self, id: 7)
+    #expect(held.current.leaf == Leaf(2) && held.current.text == "new")
+    text.commit()
+    putting.commit()
+    #expect(held.current.leaf == Leaf(2) && held.current.text == "new")
+    withExtendedLifetime(leaf) {}
+  }
+
+  @Test func `an update of an entity that was stored again leaves it removed when the store is rolled back`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    let removal = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    let storing = store.optimistically { $0.store(Leaf(1, "again")) }
+    let update = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "again!")
+    storing.rollback()
+    #expect(store.find(Leaf.self, id: 1) == nil)
+    removal.rollback()
+    #expect(held.current.text == "old!")
+    update.rollback()
+    #expect(held.current.text == "old")
+  }
+
   @Test(arguments: [false, true])
   func `an aggregate that a tentative change inserted is removed with an entity that it requires`(isConfirmed: Bool) {
     let leaf = store.store(entity: Leaf(7))

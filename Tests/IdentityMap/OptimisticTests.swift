@@ -89,4 +89,106 @@ struct OptimisticTests {
     #expect(held.current == Root(id: 1, leaf: Leaf(2, "new"), items: [Item(id: 3, key: "new")]))
     #expect(store.find(Item.self, id: 4) == nil)
   }
+
+  @Test(arguments: [false, true])
+  func `a confirmed update of an entity that another change has stored outlasts the rollback of a third change`(
+    isConfirmed: Bool
+  ) {
+    let storing = store.optimistically { $0.store(Leaf(1, "draft")) }
+    let held = store.find(Leaf.self, id: 1)
+    let other = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "?" } }
+    store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }.commit()
+    #expect(held?.current.text == "draft?!")
+    other.rollback()
+    #expect(held?.current.text == "draft!")
+    if isConfirmed { storing.commit() } else { storing.rollback() }
+    #expect(store.find(Leaf.self, id: 1)?.value.text == (isConfirmed ? "draft!" : nil))
+  }
+
+  @Test func `the cost of an update of a tentative entity does not grow with the number of earlier updates`() {
+    let calls = Received<Int>()
+    let storing = store.optimistically { $0.store(Leaf(1, "draft")) }
+    let held = store.find(Leaf.self, id: 1)
+    func callCount(ofUpdates count: Int) -> Int {
+      calls.clear()
+      for index in 0..<count {
+        store.update(Leaf.self, id: 1) { $0.text = "\(index)" }
+        let change = store.optimistically { draft in
+          draft.update(Leaf.self, id: 1) { leaf in
+            calls.append(index)
+            leaf.text? += "!"
+          }
+        }
+        change.commit()
+      }
+      return calls.count
+    }
+    let first = callCount(ofUpdates: 10)
+    let second = callCount(ofUpdates: 10)
+    #expect(first == second)
+    storing.commit()
+    #expect(held?.current.text == "9!")
+  }
+
+  // MARK: Nested entities
+
+  @Test func `the closure of a change receives the current entities of an aggregate with another open change`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")))
+    let first = store.optimistically { $0.update(Root.self, id: 1) { $0.items.append(Item(id: 3)) } }
+    store.update(Leaf.self, id: 2) { $0.text = "new" }
+    let second = store.optimistically { $0.update(Root.self, id: 1) { $0.text = $0.leaf.text ?? "" } }
+    let expected = Root(id: 1, text: "new", leaf: Leaf(2, "new"), items: [Item(id: 3)])
+    #expect(held.current == expected)
+    second.commit()
+    first.commit()
+    #expect(held.current == expected)
+  }
+
+  @Test func `the closure of a change receives the current entities when a stored aggregate has older ones`() {
+    let leaf = store.store(entity: Leaf(2, "new"), modifiedAt: 9)
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2, "old")), modifiedAt: 1)
+    let change = store.optimistically { $0.update(Root.self, id: 1) { $0.text = $0.leaf.text ?? "" } }
+    store.store(Root(id: 1, text: "server", leaf: Leaf(2, "old")), modifiedAt: 2)
+    #expect(held.current == Root(id: 1, text: "new", leaf: Leaf(2, "new")))
+    change.rollback()
+    #expect(held.current == Root(id: 1, text: "server", leaf: Leaf(2, "new")))
+    withExtendedLifetime(leaf) {}
+  }
+
+  @Test func `an update below an open change receives the current entities of every level`() {
+    let held = store.store(entity: Outer(inner: Inner(leaf: Leaf(1, "old"))))
+    let person = store.store(entity: Person(1, "person", [Person(2, "friend", [Person(3, "old")])]))
+    let change = store.optimistically { draft in
+      draft.update(Outer.self, id: 1) { _ in }
+      draft.update(Person.self, id: 1) { $0.name += "!" }
+    }
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    var received: String?
+    store.update(Outer.self, id: 1) { received = $0.inner.leaf.text }
+    store.update(Person.self, id: 3) { $0.name = "new" }
+    store.update(Person.self, id: 1) { $0.name = $0.friends[0].friends[0].name }
+    #expect(received == "new" && held.current.inner.leaf.text == "new" && person.current.name == "new!")
+    change.rollback()
+    #expect(person.current == Person(1, "new", [Person(2, "friend", [Person(3, "new")])]))
+  }
+
+  @Test func `an entity that a confirmed change replaces is evicted while another change is open`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let open = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "open" } }
+    for id in 3...5 { store.optimistically { $0.update(Root.self, id: 1) { $0.leaf = Leaf(id) } }.commit() }
+    #expect(store.find(Leaf.self, id: 2) == nil && store.count(of: Leaf.self) == 1)
+    open.rollback()
+    #expect(held.current == Root(id: 1, leaf: Leaf(5)))
+  }
+
+  @Test func `an entity of a confirmed value stays and gets newer values while another change hides it`() {
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let adding = store.optimistically { $0.update(Root.self, id: 1) { $0.items.append(Item(id: 3, key: "old")) } }
+    let hiding = store.optimistically { $0.update(Root.self, id: 1) { $0.items = [] } }
+    adding.commit()
+    #expect(held.current.items.isEmpty && store.find(Item.self, id: 3)?.value.key == "old")
+    store.store(Item(id: 3, key: "new"))
+    hiding.rollback()
+    #expect(held.current.items == [Item(id: 3, key: "new")])
+  }
 }

@@ -37,6 +37,17 @@ struct QueryOrderTests {
     withExtendedLifetime(held) {}
   }
 
+  @Test func `a sorted query inserts the entities of one transaction among its members, after equal ones`() {
+    let query = store.query(Item.self, sortedBy: \.key)
+    func add(_ keys: [(id: Int, key: String)]) -> EntityObserver<[Item]> {
+      store.store(entities: keys.map { Item(id: $0.id, key: $0.key) })
+    }
+    let first = add([(1, "b"), (2, "d"), (3, "f")])
+    let second = add([(4, "d"), (5, "a"), (6, "g"), (7, "d"), (8, "e")])
+    #expect(query.current.map(\.id) == [5, 1, 2, 4, 7, 8, 3, 6])
+    withExtendedLifetime((first, second)) {}
+  }
+
   @Test(arguments: [1, 15, 16, 17, 40])
   func `a sorted query inserts any number of entities of one transaction`(count: Int) {
     let query = store.query(Item.self, sortedBy: \.key)

@@ -16,7 +16,10 @@
 /// ```
 ///
 /// Aggregates may contain each other. An entity that closes a cycle is current where it is nested directly in the
-/// entity of a read; deeper in the value, it has the value with which it was stored.
+/// entity of a read; deeper in the value, it has the value with which it was stored. The closure of a confirmed update
+/// receives that value at every level, and its change of such an entity does not count: update the entity by its own
+/// identifier. After the end of the cycle, this applies until the aggregate that contains the entity is stored or
+/// updated.
 public protocol Aggregate: Identifiable, Sendable {
   /// The key paths to the nested entities. Called for each stored value, so that they may depend on the value.
   var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { get }

@@ -1,4 +1,4 @@
-/// A node that reads several nodes within one operation.
+/// The node of a snapshot, whose parts are read within one operation.
 final class SnapshotNode<Value: Sendable>: SelfRetainingNode<Value> {
   private let readParts: () -> Value
 
@@ -8,10 +8,12 @@ final class SnapshotNode<Value: Sendable>: SelfRetainingNode<Value> {
   }
 
   override func read() -> Value {
+    // A dirty node gets no new version from the next change of a part, so that its observers would not be due.
     core.bringUpToDate(self)
     return readParts()
   }
 
+  /// A delivery inside of a transaction would show a part of the transaction.
   override var notifiesBetweenTransactions: Bool { true }
 
   /// A snapshot is delivered after its parts.

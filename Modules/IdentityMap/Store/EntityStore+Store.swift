@@ -6,8 +6,8 @@ extension EntityStore {
   ///   - modifiedAt: The stamp of the value and its nested entities. An entity with the same stamp or a higher one
   ///     keeps its value, with its nested entities; the logger receives an error.
   ///   - update: Changes the stored value if the entity exists; then `entity` is not stored.
-  /// - Returns: The stored entity. The entity is evicted when this is released, unless something else retains the
-  ///   entity.
+  /// - Returns: An observer of the stored entity. The release of the observer evicts the entity, unless something else
+  ///   retains the entity.
   @inlinable
   public func store<T: Identifiable & Sendable>(
     entity: T, named: AliasKey<T>? = nil, modifiedAt: Stamp? = nil, ifPresent update: Update<T>? = nil

@@ -4,7 +4,8 @@ extension EntityStore {
   /// A change in the closure's value counts, at any occurrence of a nested entity; an unchanged entity keeps its value
   /// and its stamp. The closure may use the store: what it does to a nested entity there counts where its value leaves
   /// the entity unchanged. When the closure gives one entity different values at several occurrences, the last counts,
-  /// and the logger receives ``EntityError/differentChanges``.
+  /// and the logger receives ``EntityError/differentChanges``. An entity that closes a cycle keeps its value; see
+  /// ``Aggregate``.
   /// - Parameter update: Changes the stored value. It may use the store. When it throws, the entity keeps its value.
   /// - Returns: Whether the result of the closure was stored, even if it equals the stored value. `false` when the
   ///   entity does not exist or the closure removed it, when its stamp is not lower than `modifiedAt`, and when the

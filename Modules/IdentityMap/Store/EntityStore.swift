@@ -26,7 +26,8 @@ public import Dispatch
 /// entities with observers. They call the `==` and `hash(into:)` of identifiers, which must not use the store.
 ///
 /// The setter of a nested entity's key path runs while the aggregate is rebuilt. It must not store the aggregate: that
-/// ends the process with a message.
+/// ends the process with a message. And it should change no entity of another key path: the store may keep a removed
+/// entity in such an aggregate, or remove another entity from it.
 public final class EntityStore: Sendable {
   /// A closure that changes an entity.
   public typealias Update<T> = (inout T) -> Void

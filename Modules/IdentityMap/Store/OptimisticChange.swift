@@ -66,8 +66,8 @@ public final class OptimisticChange: Sendable {
   /// - Parameters:
   ///   - value: The server's value.
   ///   - modifiedAt: The stamp of the value. A stored value with an equal or higher stamp stays.
-  /// - Returns: The stored entity. The entity is evicted when this is released, unless something else retains the
-  ///   entity.
+  /// - Returns: An observer of the stored entity. The release of the observer evicts the entity, unless something else
+  ///   retains the entity.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
     replacingWith value: T, modifiedAt: Stamp? = nil
@@ -85,6 +85,10 @@ public final class OptimisticChange: Sendable {
   /// identifiers. Values whose entities the changes have not touched are their counterparts. If both are equal in
   /// number, each such value takes the entries of one inserted entity, in their order. Otherwise the inserted entities
   /// are removed.
+  /// - Parameters:
+  ///   - values: The server's values.
+  ///   - modifiedAt: The stamp of the values. A stored value with an equal or higher stamp stays.
+  /// - Returns: An observer of the stored entities, in the order of the values, which retains them.
   @discardableResult
   public func commit<C: Collection & Sendable>(
     replacingWith values: C, modifiedAt: Stamp? = nil
@@ -100,7 +104,8 @@ public final class OptimisticChange: Sendable {
   /// - Parameters:
   ///   - values: The values by the temporary identifiers. Each takes the entries of its entity in edits of aliases.
   ///   - modifiedAt: The stamp of the values.
-  /// - Returns: The stored entities by the temporary identifiers.
+  /// - Returns: Observers of the stored entities by the temporary identifiers. The release of an observer evicts its
+  ///   entity, unless something else retains the entity.
   @discardableResult
   public func commit<T: Identifiable & Sendable>(
     replacing values: [T.ID: T], modifiedAt: Stamp? = nil
@@ -163,6 +168,9 @@ public final class OptimisticChange: Sendable {
 
 extension EntityStore {
   /// Makes changes with an immediate, revertible effect; observers are notified once.
+  ///
+  /// - Parameter body: Makes the changes, on the calling thread and with the store locked.
+  /// - Returns: The open change. Its release reverts the changes, so the caller retains it until the confirmation.
   public func optimistically(_ body: (borrowing OptimisticChange.Draft) -> Void) -> OptimisticChange {
     core.exclusively {
       let tentative = TentativeChange(core: core)

@@ -17,6 +17,7 @@ struct AggregateMacro: ExtensionMacro {
     if let list = structure.member(named: "nestedEntitiesKeyPaths") { throw MacroProblem.listedByHand.error(at: list) }
     let found = PropertyList(of: structure.memberBlock.members)
     for (problem, node) in found.problems { context.diagnose(problem.diagnostic(at: node)) }
+    // The compiler asks for no conformance if the type declares it.
     let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.Aggregate"
     return [
       try ExtensionDeclSyntax(

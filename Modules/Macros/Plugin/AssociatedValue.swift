@@ -26,8 +26,8 @@ struct AssociatedValue {
     "\(name.filter { $0 != "`" })Value\(parameters.count > 1 ? "\(index)" : "")"
   }
 
-  /// The generated property for the value. The property is `nil` in other cases, and writing it in another case has no
-  /// effect.
+  /// The generated property for the value, by which a key path reaches the value. The property is `nil` in other cases.
+  /// Writing it in another case has no effect, and neither has writing `nil` for a value that is no optional.
   var declaration: String {
     """
     private nonisolated var \(property): \(isOptional ? type : "Optional<\(type)>") {
@@ -41,6 +41,7 @@ struct AssociatedValue {
     """
   }
 
+  /// The statement that replaces the value and keeps the other values of the case.
   private var setter: String {
     let written = ".\(name)(\(arguments { $0 == index ? "newValue" : "value\($0)" }))"
     let isAlone = parameters.count == 1

@@ -18,6 +18,7 @@ struct EntityWrapperMacro: ExtensionMacro {
     }
     let (paths, declarations) =
       declaration.is(EnumDeclSyntax.self) ? cases(of: declaration, context) : variables(of: declaration, context)
+    // The compiler asks for no conformance if the type declares it.
     let conformance = protocols.isEmpty ? "" : ": CoherenceIdentityMap.EntityWrapper"
     return [
       try ExtensionDeclSyntax(
@@ -29,7 +30,7 @@ struct EntityWrapperMacro: ExtensionMacro {
     ]
   }
 
-  /// The list of key paths.
+  /// The function that lists the key paths, relative to the property with the wrapper.
   private static func list(of paths: [String], access: String) -> String {
     let found = paths.map { "CoherenceMacros.NestedPlaces<Root>.at(parent.appending(\\.\($0)))" }
     return """

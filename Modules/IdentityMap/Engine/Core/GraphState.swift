@@ -13,4 +13,6 @@ struct GraphState {
   var mayRefuse = false
   /// Whether an aggregate may have the last value of a removed entity. Never reset.
   var keepsRemoved = false
+  /// Whether a set may have the former value of a member whose new value equals another member. Never reset.
+  var keepsMembers = false
 }

@@ -90,7 +90,7 @@ final class AliasNode<Content: Sendable>: ValueNode<Content?> {
     // The stored content, not the visible one: it still contains tentatively removed entities.
     guard let relations, var reduced = content else { return false }
     // A tentatively removed entity is not visible in the alias, so its removal changes nothing for observers.
-    guard !relations.walk(.remove, removing: child, { shape.remove(&reduced, &$0) }) else {
+    guard !relations.walk(removing: child, { shape.remove(&reduced, &$0) }) else {
       clear(isVisible: !child.isAbsent)
       return false
     }

@@ -95,7 +95,7 @@ struct ChildCollector {
 
   /// Marks the last children as outdated in the value, so that the next rebuild writes them: a set may contain several
   /// versions of one entity.
-  @usableFromInline mutating func rewrite(last count: Int) {
+  @usableFromInline mutating func markOutdated(last count: Int) {
     for index in versions.indices.suffix(count) { versions[index] &-= 1 }
   }
 

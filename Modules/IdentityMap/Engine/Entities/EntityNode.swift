@@ -80,8 +80,9 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     }
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
-    // An entity that closed a cycle is in the value as it was stored, and may close none after the removal.
-    if hasCycleLinks { relink(to: remaining) } else { setChildren(remaining) }
+    // An entity that closed a cycle is in the value as it was stored, and may close none after the removal. A member of
+    // a set with its former value may equal no other member after the removal.
+    if hasCycleLinks || core.graph.keepsMembers { relink(to: remaining) } else { setChildren(remaining) }
     didChange()
     return false
   }
@@ -98,7 +99,7 @@ final class EntityNode<T: Identifiable & Sendable>: ValueNode<T> {
     core.record(self)
     let former = exchange(for: reduced)
     defer { withExtendedLifetime(former) {} }
-    setChildren(remaining)
+    if core.graph.keepsMembers { relink(to: remaining) } else { setChildren(remaining) }
     didChange()
   }
 

@@ -8,7 +8,9 @@ extension EntityTable {
     // Released with the operation: releasing the value here would recurse through all levels below.
     defer { core.releaseLater(before) }
     let isRepeated = isRepetition(entity, of: node) && areEqual(before, entity, of: node)
-    // A search for last values of removed entities at every level would take the square of the depth.
+    // As in `replace`, a repeated value is stored only if its nested entities may have to take the stamp, or to become
+    // confirmed or present. The condition on removed entities is that of the whole store, because a search for their
+    // last values at every level would take the square of the depth.
     if isRepeated, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !core.graph.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }

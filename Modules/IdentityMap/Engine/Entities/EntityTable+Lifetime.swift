@@ -16,6 +16,7 @@ extension EntityTable {
   /// Determines the costs of the retained entities again: the policy may have another closure for them.
   private func updateCosts() {
     guard case .memory = retention?.lifetime else { return }
+    // Copied, because the closure may use the store and so change the index.
     var nodes: [EntityNode<T>] = []
     index.forEach { nodes.append($0) }
     for node in nodes {
@@ -33,6 +34,7 @@ extension EntityTable {
     index.forEach { retention?.release($0) }
     retention = lifetime == .whileUsed ? nil : RetentionList(lifetime)
     guard retention != nil else { return }
+    // Copied, because the policy's closure for costs may use the store and so change the index.
     var nodes: [EntityNode<T>] = []
     index.forEach { if !$0.isRemoved { nodes.append($0) } }
     for node in nodes { retain(node) }
@@ -70,6 +72,7 @@ extension EntityTable {
   /// Whether an entity has expired and waits for the end of the transaction to be evicted.
   func isExpired(_ node: EntityNode<T>) -> Bool {
     guard let retention, case .timeToLive = retention.lifetime else { return false }
+    // The list has released the entity at its deadline, and nothing else retains it.
     return !node.isRetained && !node.hasParents
   }
 

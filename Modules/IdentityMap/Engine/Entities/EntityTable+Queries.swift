@@ -1,5 +1,6 @@
 /// The queries over the type, and the candidates that each commit has them evaluate.
 extension EntityTable {
+  /// Adds a new query, and evaluates it for all present entities.
   func register(_ query: QueryNode<T>) {
     if queries.isEmpty { core.tables.withQueries.append(self) }
     queries.append(query)
@@ -7,9 +8,11 @@ extension EntityTable {
     query.isNew = core.undo.log != nil
     index.forEach { $0.flags.insert(.queried) }
     query.update(presentNodes.map { .init(node: $0, isChanged: true) })
+    // The commit evicts the query unless its caller retains it.
     core.pending.addEvictionCandidate(query)
   }
 
+  /// Removes an evicted query. Without queries, writes of the type collect no candidates.
   func unregister(_ query: QueryNode<T>) {
     queries.removeAll { $0 === query }
     guard queries.isEmpty else { return }
@@ -27,7 +30,8 @@ extension EntityTable {
     queryCandidates.append(.init(node: node, isChanged: isChanged, isReported: isReported))
   }
 
-  /// The candidates that the queries evaluate at the end of the transaction, with the changes so far.
+  /// The candidates that the end of the transaction will have, as far as the transaction has run: a read of a query in
+  /// the transaction evaluates them.
   var pendingQueryCandidates: [QueryNode<T>.Candidate] {
     queryCandidates
       + core.pending.changed.compactMap { node in

@@ -11,6 +11,12 @@ extension EntityTable {
       core.reportRejected(T.self, node.value.id, error)
       return false
     }
+    if node.hasCycleLinks {
+      // A link that closed a cycle may close none any more. Then the closure receives the current entity.
+      node.relink(to: node.relations?.children.map(\.child) ?? [])
+      // The closure may throw, and aggregates of a node that stays dirty would miss the next change below the node.
+      core.bringUpToDate(node)
+    }
     var value = updateBase(of: node)
     // Shares its buffers with the stored value, so that the closure copies no more than it would anyway.
     let given: T? = traits.isAggregate ? value : nil
@@ -55,8 +61,10 @@ extension EntityTable {
 }
 
 extension Node {
-  /// Whether the stored values are known to be the values that a closure received at a version.
+  /// Whether the stored values are known to be the values that a closure received at a version. A set may have had
+  /// the former value of a member.
   func isUnchanged(since version: UInt32) -> Bool {
     self.version == version && !flags.contains(.dirty) && core.optimistic.openChanges.isEmpty
+      && !core.graph.keepsMembers
   }
 }

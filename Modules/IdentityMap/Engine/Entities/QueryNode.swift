@@ -56,11 +56,12 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
     let matching = Set(evaluation.matching.map(ObjectIdentifier.init))
     if evaluation.evaluated.intersection(identities) != matching { return true }
     guard let precedes else { return false }
+    // An unreported change of a member, which stays in the result, can move the member.
     let values = members.map { $0.read() }
     return zip(values, values.dropFirst()).contains { precedes($0.1, $0.0) }
   }
 
-  /// Evaluates the query again for all entities.
+  /// Evaluates the query again for all entities, after a rollback of the transaction that made the query.
   func rerun(over nodes: [EntityNode<T>]) {
     let former = members
     (members, identities) = ([], [])
@@ -115,24 +116,27 @@ final class QueryNode<T: Identifiable & Sendable>: ValueNode<[T]> {
   }
 
   /// Inserts nodes in the order of the query, after equal ones.
+  ///
+  /// Most transactions insert few nodes into a long result, so a binary search finds the index of each. The result is
+  /// made once, because an insertion into an array moves all later members.
   private func insert(
     _ nodes: [EntityNode<T>], into members: [EntityNode<T>], _ precedes: Order
   ) -> [EntityNode<T>] {
-    if nodes.count > 16 + members.count / 16 {
-      let values = (members + nodes).map { (node: $0, value: $0.read()) }
-      return values.sorted { precedes($0.value, $1.value) }.map(\.node)
-    }
-    var members = members
-    for node in nodes {
-      let value = node.read()
-      var (low, high) = (0, members.count)
+    var result: [EntityNode<T>] = []
+    result.reserveCapacity(members.count + nodes.count)
+    // The first member behind the nodes so far.
+    var start = 0
+    for (node, value) in nodes.map({ (node: $0, value: $0.read()) }).sorted(by: { precedes($0.value, $1.value) }) {
+      var (low, high) = (start, members.count)
       while low < high {
         let middle = (low + high) / 2
         if precedes(value, members[middle].read()) { high = middle } else { low = middle + 1 }
       }
-      members.insert(node, at: low)
+      result += members[start..<low]
+      result.append(node)
+      start = low
     }
-    return members
+    return result + members[start...]
   }
 
   override func removeFromTable() {

@@ -19,9 +19,10 @@ struct StoreResult<T: Identifiable & Sendable> {
   let node: EntityNode<T>
   let kind: Kind
 
-  /// Whether the stored value is the given one.
+  /// Whether the stored value is the given one, so that an aggregate with the given value has it already.
   var isInputValue: Bool {
     switch kind {
+    // A nested entity may have another value than in the given one, and tentative changes may lie over it.
     case .created, .changed: !node.flags.contains(.dirty) && node.relations?.overlay == nil
     case .equal: true
     case .adjusted, .rejected, .closesCycle: false

@@ -1,4 +1,8 @@
-/// Visits the links of a node in step with a walk over its value.
+/// Visits the links of a node in step with a walk over its value: each accessor moves the cursor by the number of
+/// entities at its key path.
+///
+/// Every access checks the end of the links. A setter that changes entities of another key path during the walk makes
+/// the value differ from the links, and the walk can go beyond the last link then.
 @usableFromInline
 struct LinkCursor {
   @usableFromInline enum Purpose {
@@ -13,7 +17,8 @@ struct LinkCursor {
   /// The links of the node. The walk only changes the written versions.
   @usableFromInline let links: UnsafeMutableBufferPointer<ChildLink>
   @usableFromInline let purpose: Purpose
-  /// The node to remove from the value; `nil` when one walk removes several, and for a walk of another purpose.
+  /// The node to remove from the value; `nil` when one walk removes several, and for a walk of another purpose. Most
+  /// removals are of a single node, whose comparison needs no set.
   @usableFromInline let removed: ObjectIdentifier?
   /// The nodes to remove from the value, when one walk removes several; `nil` for any other walk.
   @usableFromInline let removedNodes: Set<ObjectIdentifier>?
@@ -24,10 +29,17 @@ struct LinkCursor {
   /// The number of these occurrences whose policy refuses the removal.
   @usableFromInline var refusedCount = 0
 
-  fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose, removing node: Node? = nil) {
+  fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, _ purpose: Purpose) {
     self.links = links
     self.purpose = purpose
-    removed = node.map { ObjectIdentifier($0) }
+    removed = nil
+    removedNodes = nil
+  }
+
+  fileprivate init(_ links: UnsafeMutableBufferPointer<ChildLink>, removing node: Node) {
+    self.links = links
+    purpose = .remove
+    removed = ObjectIdentifier(node)
     removedNodes = nil
   }
 
@@ -38,6 +50,7 @@ struct LinkCursor {
     removedNodes = nodes
   }
 
+  /// Moves past the links of a key path that the walk leaves unchanged.
   @inlinable mutating func skip(_ count: Int) {
     position += count
   }
@@ -58,11 +71,14 @@ struct LinkCursor {
     countOfRemoved(count) > 0
   }
 
+  /// The number of the next links that lead to a removed node; zero behind the last link.
   @inlinable func countOfRemoved(_ count: Int) -> Int {
-    (position..<min(position + count, links.count)).count { isRemoved(links[$0]) }
+    let end = min(position + count, links.count)
+    guard position < end else { return 0 }
+    return (position..<end).count { isRemoved(links[$0]) }
   }
 
-  /// Skips the links of a key path whose policy keeps removed entities.
+  /// Skips the links of a key path whose policy keeps removed entities, and counts the kept occurrences.
   mutating func keep(_ count: Int, isRefusing: Bool) {
     let removedCount = countOfRemoved(count)
     keptCount += removedCount
@@ -94,6 +110,7 @@ struct LinkCursor {
   @inlinable func needsWriting(_ link: ChildLink) -> Bool {
     switch purpose {
     case .writeChildren:
+      // An inconsistent child is written by a later rebuild: the parent stays dirty.
       !link.closesCycle && link.writtenVersion != link.child.version && !link.child.flags.contains(.inconsistent)
     case .closeCycles: link.closesCycle
     case .remove: false
@@ -107,11 +124,18 @@ struct LinkCursor {
 }
 
 extension LinkCursor {
-  /// Walks over nodes without links, to remove one of them or to write their values.
-  static func walk<R>(over nodes: [Node], removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
-    var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
-    return links.withUnsafeMutableBufferPointer { links in
-      var cursor = LinkCursor(links, node == nil ? .writeChildren : .remove, removing: node)
+  /// Walks over nodes without links, to write their values.
+  static func walk<R>(over nodes: [Node], _ body: (inout LinkCursor) -> R) -> R {
+    withLinks(to: nodes) { links in
+      var cursor = LinkCursor(links, .writeChildren)
+      return body(&cursor)
+    }
+  }
+
+  /// Walks over nodes without links, to remove one of them.
+  static func walk<R>(over nodes: [Node], removing node: Node, _ body: (inout LinkCursor) -> R) -> R {
+    withLinks(to: nodes) { links in
+      var cursor = LinkCursor(links, removing: node)
       return body(&cursor)
     }
   }
@@ -120,11 +144,18 @@ extension LinkCursor {
   static func walk<R>(
     over nodes: [Node], removingAll removed: Set<ObjectIdentifier>, _ body: (inout LinkCursor) -> R
   ) -> R {
-    var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
-    return links.withUnsafeMutableBufferPointer { links in
+    withLinks(to: nodes) { links in
       var cursor = LinkCursor(links, removingAll: removed)
       return body(&cursor)
     }
+  }
+
+  /// Makes links to nodes for one walk. Each child counts as changed, so that a writing walk writes all.
+  private static func withLinks<R>(
+    to nodes: [Node], _ body: (UnsafeMutableBufferPointer<ChildLink>) -> R
+  ) -> R {
+    var links = nodes.map { ChildLink(child: $0, parentIndex: 0, writtenVersion: $0.version &- 1, closesCycle: false) }
+    return links.withUnsafeMutableBufferPointer { body($0) }
   }
 
   /// The next link's child, when its value has to be written and it has the type of the key path. A setter that changes
@@ -144,9 +175,11 @@ extension LinkCursor {
 }
 
 extension LinkCursor {
-  /// Marks a visited link as outdated in the value, so that the next rebuild writes its child.
-  @inlinable mutating func rewrite(_ index: Int) {
-    links[index].writtenVersion = links[index].child.version &- 1
+  /// Marks a visited link of a set as outdated in the value, so that the next rebuild writes its child.
+  @usableFromInline mutating func markOutdated(_ index: Int) {
+    let child = links[index].child
+    links[index].writtenVersion = child.version &- 1
+    child.core.graph.keepsMembers = true
   }
 
   /// Releases a replaced value when the lock is free, because the node is not consistent yet. Walks for another purpose
@@ -160,10 +193,16 @@ extension LinkCursor {
 }
 
 extension Relations {
-  /// Walks along the links to the children.
+  /// Walks along the links to the children, to write them.
   @inline(__always)
-  func walk<R>(_ purpose: LinkCursor.Purpose, removing node: Node? = nil, _ body: (inout LinkCursor) -> R) -> R {
-    var cursor = LinkCursor(children.links, purpose, removing: node)
+  func walk<R>(_ purpose: LinkCursor.Purpose, _ body: (inout LinkCursor) -> R) -> R {
+    var cursor = LinkCursor(children.links, purpose)
+    return body(&cursor)
+  }
+
+  /// Walks along the links to the children, to remove one of them.
+  func walk<R>(removing node: Node, _ body: (inout LinkCursor) -> R) -> R {
+    var cursor = LinkCursor(children.links, removing: node)
     return body(&cursor)
   }
 

@@ -51,7 +51,7 @@ extension NestedShape {
       collect: { part, collector in
         let elements = distinct(part)
         for element in elements { collector.collect(element) }
-        if elements.count < part.count { collector.rewrite(last: elements.count) }
+        if elements.count < part.count { collector.markOutdated(last: elements.count) }
       },
       count: { part in distinct(part).count },
       writeChildren: { part, cursor in
@@ -67,14 +67,15 @@ extension NestedShape {
         let former = part
         let written = replacing(former, by: changed)
         part = written.set
-        for id in written.kept { if let index = indices[id] { cursor.rewrite(index) } }
+        for id in written.kept { if let index = indices[id] { cursor.markOutdated(index) } }
         cursor.releaseLater(former)
       },
       remove: { part, cursor in
         var removed: Set<T.ID> = []
         for _ in 0..<distinct(part).count {
-          guard let child = cursor.nextRemoved() else { continue }
-          removed.insert(unsafeDowncast(child, to: EntityNode<T>.self).value.id)
+          // The node of a link has another type after a setter has changed the entities before the set.
+          guard let child = cursor.nextRemoved() as? EntityNode<T> else { continue }
+          removed.insert(child.value.id)
         }
         part = part.filter { !removed.contains($0.id) }
         return false

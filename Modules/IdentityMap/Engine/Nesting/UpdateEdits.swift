@@ -1,21 +1,28 @@
 /// The entities that a closure has changed in an aggregate, each with the value that the closure received.
 ///
-/// An entity may occur several times in the aggregate, with one value. An occurrence with that value is unchanged, even
-/// when another occurrence has been changed.
+/// The ``ChildCollector`` uses the edits while it stores the result of the closure: an entity with the value that the
+/// closure received keeps its stored value. An entity may occur several times in the aggregate, with one value. An
+/// occurrence with that value is unchanged, even when another occurrence has been changed.
 final class UpdateEdits {
-  /// The entities that the closure received, when the store may have other values by now; `nil` when the stored values
-  /// are the received ones.
+  /// The entities that the closure received, if the store may have other values of them: the closure has used the
+  /// store, or an optimistic change is open. `nil` when the stored values at the beginning of the update are the
+  /// received ones.
   let given: GivenEntities?
+  /// The differences that the comparisons of the update have found, so that no level of the aggregate searches them
+  /// again.
   let differences = KnownDifferences()
   /// By node, the value that the closure received of a changed entity.
   private var formerValues: [ObjectIdentifier: Any] = [:]
   /// The entities whose stored stamps have rejected the changes of the closure.
   private var rejecting: Set<ObjectIdentifier> = []
   private let makeReceived: (() -> GivenEntities)?
-  /// The entities that the closure received.
+  /// The entities that the closure received, in every update of an aggregate or alias. Made for the first comparison
+  /// that needs them, because most updates need none.
   private lazy var received = makeReceived?()
 
-  /// - Parameter received: Makes the entities that the closure received, for the first comparison that needs them.
+  /// - Parameters:
+  ///   - given: The entities that the closure received, if the store may have other values of them.
+  ///   - received: Makes the entities that the closure received; `nil` for an entity without nested entities.
   init(given: GivenEntities? = nil, received: (() -> GivenEntities)? = nil) {
     self.given = given
     makeReceived = received
@@ -52,9 +59,9 @@ final class UpdateEdits {
 extension StoreCore {
   /// Runs a closure that stores the result of an update, with the edits of the update in ``edits``. The update may be
   /// nested in another one, whose edits are restored afterwards.
-  func withEdits<R>(_ made: UpdateEdits, _ body: () -> R) -> R {
+  func withEdits<R>(_ own: UpdateEdits, _ body: () -> R) -> R {
     let outer = edits
-    edits = made
+    edits = own
     defer { edits = outer }
     return body()
   }

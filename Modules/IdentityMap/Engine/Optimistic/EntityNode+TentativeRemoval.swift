@@ -2,6 +2,9 @@
 protocol TentativelyRemovable: Node {
   /// Removes another entity from the node's value tentatively, or with `nil` the node's own entity.
   func patch(removing other: Node?, for change: TentativeChange)
+  /// How often the last effects on the value remove another entity from it for a change. More than once if the value
+  /// has the entity after the first removal, because a setter has put it into another key path.
+  func exclusionCount(of other: Node, by change: TentativeChange) -> Int
   /// The unconfirmed changes with a removal of the entity.
   var removals: [TentativeChange] { get }
   /// Whether the policy of every key path to a removed entity keeps its last value in the aggregate. If so, this also
@@ -14,6 +17,12 @@ extension EntityNode: TentativelyRemovable {
     let table = core.table(of: T.self)
     table.patch(self, .init(change: change, effect: other.map { .without([$0]) } ?? .removal))
     change.add(self, table)
+  }
+
+  func exclusionCount(of other: Node, by change: TentativeChange) -> Int {
+    guard let overlay else { return 0 }
+    let last = overlay.patches.reversed().prefix { !$0.mayAddEntities }
+    return last.reduce(0) { $0 + ($1.change === change ? $1.exclusionCount(of: other) : 0) }
   }
 
   var removals: [TentativeChange] {

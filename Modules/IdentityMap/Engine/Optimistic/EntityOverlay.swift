@@ -30,6 +30,9 @@ final class EntityOverlay<T> {
       }
     }
 
+    /// Whether the effect is a closure, which may read the nested entities of the value.
+    var isClosure: Bool { if case .change = effect { true } else { false } }
+
     /// Whether the effect stores an absent entity.
     var storesEntity: Bool {
       switch effect {
@@ -43,6 +46,9 @@ final class EntityOverlay<T> {
 
     /// Whether the effect removes a tentatively removed entity from the value.
     func excludes(_ node: Node) -> Bool { excluded.contains { $0 === node } }
+
+    /// How often the effect removes a tentatively removed entity from the value.
+    func exclusionCount(of node: Node) -> Int { excluded.count { $0 === node } }
 
     /// The patch without a tentatively removed entity; `nil` when nothing is left of the patch.
     func including(_ node: Node) -> Patch? {
@@ -58,9 +64,12 @@ final class EntityOverlay<T> {
       return absent.isEmpty ? nil : Patch(change: change, effect: .without(absent))
     }
 
-    /// Both patches as one, if they are removals from the value by one change.
+    /// Both patches as one, if they store values, or are removals from the value, by one change.
     fileprivate func joined(with next: Patch) -> Patch? {
-      guard change === next.change, !excluded.isEmpty, !next.excluded.isEmpty else { return nil }
+      guard change === next.change else { return nil }
+      // The later value replaces the earlier one.
+      if case .value = effect, case .value = next.effect { return next }
+      guard !excluded.isEmpty, !next.excluded.isEmpty else { return nil }
       return Patch(change: change, effect: .without(excluded + next.excluded))
     }
   }
@@ -93,8 +102,8 @@ final class EntityOverlay<T> {
 
   /// The overlay with another effect.
   ///
-  /// Removals of a list's entities are one patch: each new effect applies all patches again, and each patch is a walk
-  /// over the value.
+  /// Removals of a list's entities are one patch, and so are stored values: each new effect applies all patches again,
+  /// and a removal is a walk over the value.
   func adding(_ patch: Patch) -> EntityOverlay {
     var patches = patches
     if let joined = patches.last?.joined(with: patch) {

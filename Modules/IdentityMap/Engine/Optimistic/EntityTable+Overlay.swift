@@ -3,8 +3,24 @@ extension EntityTable {
   /// Adds a tentative change of an entity.
   func patch(_ node: EntityNode<T>, _ patch: EntityOverlay<T>.Patch) {
     core.record(node)
-    let overlay = node.overlay ?? EntityOverlay(base: node.read(), contents: node.contents)
-    setOverlay(overlay.adding(patch), of: node)
+    guard let overlay = node.overlay else {
+      // Not `read()`, whose value has the current values of entities that close a cycle: each such confirmed value would
+      // be deeper than the one before.
+      let made = EntityOverlay<T>(base: node.upToDateValue(), contents: node.contents)
+      return setOverlay(made.adding(patch), of: node)
+    }
+    let extended = overlay.adding(patch)
+    setOverlay(patch.isClosure ? withCurrentEntities(extended, of: node) : extended, of: node)
+  }
+
+  /// The tentative changes over the confirmed value with the current values of its nested entities, which the closures
+  /// receive. If nested entities have tentative changes, their visible values are no part of the confirmed value.
+  private func withCurrentEntities(_ overlay: EntityOverlay<T>, of node: EntityNode<T>) -> EntityOverlay<T> {
+    guard traits.isAggregate, var base = overlay.base, overlay.patches.contains(where: \.isClosure),
+      !core.hasTentativeChanges(in: contents(of: base))
+    else { return overlay }
+    rewrite(&base, CurrentEntities(except: node.cycleChildren))
+    return EntityOverlay(base: base, patches: overlay.patches, contents: overlay.contents, last: overlay.last)
   }
 
   /// Adds a tentative change of an entity and of its nested entities.
@@ -43,7 +59,8 @@ extension EntityTable {
     return node
   }
 
-  /// Stores the nested entities of a tentative value. Entities that the store does not have become tentative.
+  /// Stores the nested entities of a tentative value. Entities that the store does not have become tentative. An ending
+  /// change stores none, because the loop that ends its effects would miss the new ones.
   /// - Parameter contents: The entities of the confirmed value.
   func storeNestedEntities(_ value: T, _ change: TentativeChange, with contents: [Handle] = []) {
     guard traits.isAggregate, !change.isEnding else { return }
@@ -65,7 +82,8 @@ extension EntityTable {
     change.add(node, self)
   }
 
-  /// Replaces the confirmed value and applies the tentative changes to it.
+  /// Replaces the confirmed value of an entity with tentative changes, and applies the changes to it. Called for each
+  /// write of such an entity, after the check of the stamp.
   func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
     node.setStamp(stamp)
     // A value that replaces a change contains its effect already.
@@ -78,7 +96,8 @@ extension EntityTable {
     // The store of the nested entities can have made excluded entities present again.
     let overlay = EntityOverlay(
       base: entity, patches: patches.compactMap(\.excludingAbsentEntities), contents: node.contents)
-    setOverlay(overlay, of: node, replacing: visible)
+    // Nested entities with higher stamps have kept their values.
+    setOverlay(withCurrentEntities(overlay, of: node), of: node, replacing: visible)
     if wasRemoved, !node.isAbsent { core.includeInChanges(node) }
     noteWrite(of: node)
     if core.isLogging { core.reportStored(T.self, node.value.id) }
@@ -103,9 +122,9 @@ extension EntityTable {
   /// The value without the tentative changes; `nil` when the entity exists by them alone.
   func confirmedValue(of node: EntityNode<T>) -> T? {
     guard let overlay = node.overlay else { return node.upToDateValue() }
-    guard var base = overlay.base, let plan = plan(for: base) else { return overlay.base }
+    guard var base = overlay.base else { return nil }
     // The nested entities may have changed since.
-    LinkCursor.walk(over: contents(of: base)) { plan.writeChildren(&base, along: &$0) }
+    rewrite(&base, CurrentEntities(except: node.cycleChildren))
     return base
   }
 
@@ -130,14 +149,16 @@ extension EntityTable {
     var needsOther = false
     var isRemoved = false
     for patch in overlay.patches {
+      // Whether the entity exists after the effect, by tentative changes alone.
       let exists = (overlay.base == nil || isRemoved) && apply(patch.effect, to: &visible)
       guard patch.change === change else {
         patches.append(patch)
         continue
       }
       if base == nil, patch.needsValue { needsOther = true }
-      if needsOther, exists, let other = patches.last?.change {
-        patches.append(.init(change: other, effect: patch.effect))
+      // The change that stores the entity, and not a later update of it, which can be rolled back alone.
+      if needsOther, exists, let other = patches.last(where: \.storesEntity)?.change {
+        append(.init(change: other, effect: patch.effect), to: &patches)
         continue
       }
       if apply(patch.effect, to: &base) { continue }
@@ -152,9 +173,31 @@ extension EntityTable {
       if isRemoved, !patches.contains(where: \.storesEntity) { return node.removeEverywhere() }
       return setOverlay(EntityOverlay(base: nil, patches: patches, contents: contents, last: last), of: node)
     }
-    let identities = Set(contents.map { ObjectIdentifier($0.node) })
-    contents += node.contents.filter { !identities.contains(ObjectIdentifier($0.node)) }
+    contents = base.map { handles(to: $0, among: contents + node.contents) } ?? []
     setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
+  }
+
+  /// Adds an effect that becomes a part of another change. A closure after the value that the change stores is applied
+  /// to that value, so that the number of patches does not grow with the confirmed updates.
+  private func append(_ patch: EntityOverlay<T>.Patch, to patches: inout [EntityOverlay<T>.Patch]) {
+    if let last = patches.last, last.change === patch.change, case .value(let value) = last.effect, patch.isClosure {
+      var changed: T? = value
+      _ = apply(patch.effect, to: &changed)
+      patches[patches.count - 1] = .init(change: last.change, effect: .value(changed ?? value))
+    } else {
+      patches.append(patch)
+    }
+  }
+
+  /// Handles that retain the nested entities of a confirmed value, each once. Entities that only a replaced value
+  /// contains are not retained, and entities that other changes hide are.
+  /// - Parameter former: The handles before. A removed entity is only retained if the value has kept its last value.
+  private func handles(to value: T, among former: [Handle]) -> [Handle] {
+    let formerNodes = Set(former.map { ObjectIdentifier($0.node) })
+    var seen: Set<ObjectIdentifier> = []
+    return contents(of: value).filter { node in
+      (!node.isRemoved || formerNodes.contains(ObjectIdentifier(node))) && seen.insert(ObjectIdentifier(node)).inserted
+    }.map { Handle.of($0) }
   }
 
   /// Updates an entity that exists by tentative changes alone. The update is a part of the last of them; updates of
@@ -164,5 +207,23 @@ extension EntityTable {
     let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
     patch(node, .init(change: change, effect: .value(value)))
     for edit in edits { edit.store(stamp) }
+  }
+}
+
+/// Returns the nodes of the nested entities of a value, up to date. Entities that close a cycle keep the values that
+/// the value has of them: a confirmed value that takes their current values would be deeper after each write.
+private final class CurrentEntities: EntityVisitor {
+  private let excluded: Set<ObjectIdentifier>
+
+  init(except excluded: [Node]) {
+    self.excluded = Set(excluded.map { ObjectIdentifier($0) })
+  }
+
+  func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
+    guard let node = table.anyNode(entity.id), !excluded.contains(ObjectIdentifier(node)) else {
+      return table.temporaryNode(entity)
+    }
+    table.core.bringUpToDate(node)
+    return node
   }
 }

@@ -46,13 +46,21 @@ extension EntityTable {
   }
 
   /// Makes the confirmed value visible when the visible value requires a removed entity and the confirmed one does
-  /// not: then the tentative changes are obsolete.
+  /// not: then the tentative changes that put the entity into the value are obsolete.
   /// - Returns: Whether such a confirmed value exists.
   func fallBackToConfirmed(_ node: EntityNode<T>, without other: Node) -> Bool {
     guard let overlay = node.overlay, var base = overlay.base else { return false }
     guard remove(other, from: &base) else { return false }
-    // Removals do not depend on the value.
-    let patches = overlay.patches.filter { !$0.mayAddEntities }
+    var visible: T? = base
+    let patches = overlay.patches.filter { patch in
+      // Removals do not depend on the value.
+      guard patch.mayAddEntities else { return true }
+      var changed = visible
+      _ = apply(patch.effect, to: &changed)
+      if let changed, contents(of: changed).contains(where: { $0 === other }) { return false }
+      visible = changed
+      return true
+    }
     setOverlay(EntityOverlay(base: base, patches: patches, contents: overlay.contents), of: node)
     return true
   }

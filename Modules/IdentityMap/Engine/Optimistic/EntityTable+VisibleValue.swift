@@ -20,7 +20,7 @@ extension EntityTable {
   private func visibleValue(of overlay: EntityOverlay<T>) -> (value: T?, exists: Bool) {
     var (visible, exists) = (overlay.base, true)
     for patch in overlay.patches {
-      exists = apply(patch.effect, to: &visible)
+      exists = apply(patch, to: &visible, existing: exists)
       if let visible, patch.mayAddEntities { storeNestedEntities(visible, patch.change, with: overlay.contents) }
     }
     return (visible, exists)
@@ -63,7 +63,7 @@ extension EntityTable {
 
   /// Whether a value is identical to the visible value of a node.
   private func isVisible(_ value: T, by node: EntityNode<T>) -> Bool {
-    let visible = node.read()
+    let visible = node.upToDateValue()
     return areEqual(visible, value, of: node) && areIdentical(visible, value)
   }
 
@@ -80,13 +80,20 @@ extension EntityTable {
   /// Whether the entity exists after the changes.
   func exists(by overlay: EntityOverlay<T>) -> Bool {
     var visible = overlay.base
-    return overlay.patches.reduce(true) { _, patch in apply(patch.effect, to: &visible) }
+    return overlay.patches.reduce(true) { apply($1, to: &visible, existing: $0) }
   }
 
   /// The changes after which the entity does not exist.
   func removals(by overlay: EntityOverlay<T>) -> [TentativeChange] {
     var visible = overlay.base
     return overlay.patches.filter { !apply($0.effect, to: &visible) }.map(\.change)
+  }
+
+  /// Applies one effect to a value of an entity that may be tentatively removed.
+  /// - Parameter exists: Whether the entity exists before. A change of the value does not restore a removed entity.
+  /// - Returns: Whether the entity exists then.
+  private func apply(_ patch: EntityOverlay<T>.Patch, to value: inout T?, existing exists: Bool) -> Bool {
+    apply(patch.effect, to: &value) && (exists || !patch.needsValue)
   }
 
   /// Applies one effect to a value.

@@ -2,7 +2,11 @@
 extension TentativeChange {
   /// Tentatively removes an entity from an aggregate, and the aggregate too if it requires the entity.
   func exclude(_ entity: Node, from aggregate: some Node & TentativelyRemovable) {
-    guard !aggregate.keepsLastValue(of: entity) else { return }
+    // The links of an aggregate that is being stored do not belong to its value yet; the store excludes the entity
+    // afterwards.
+    guard !aggregate.flags.contains(.beingStored) else { return }
+    // A setter that puts the entity back would have every removal follow another one.
+    guard !aggregate.keepsLastValue(of: entity), aggregate.exclusionCount(of: entity, by: self) < 2 else { return }
     StackSpace.forLevel {
       aggregate.patch(removing: entity, for: self)
       guard aggregate.isAbsent else { return }

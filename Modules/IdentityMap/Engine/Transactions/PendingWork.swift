@@ -16,7 +16,7 @@ struct PendingWork {
   /// The latest list of deferred releases, with its type: successive releases are mostly of one type.
   @usableFromInline var lastDeferredReleases: (type: ObjectIdentifier, list: UnsafeMutableRawPointer)?
 
-  /// Has the outermost operation commit.
+  /// Has the outermost operation commit for work outside of these lists, such as lifetimes over their limits.
   mutating func requireCommit() {
     hasWork = true
   }
@@ -69,7 +69,8 @@ struct PendingWork {
     return node
   }
 
-  /// Forgets the changed nodes, whose observers are scheduled.
+  /// Forgets the changed nodes, whose observers are scheduled. The commit has removed their flags with the scheduling.
+  /// The list of a bulk change is not kept: it would retain its memory as long as the store.
   mutating func clearChanged() {
     changed.removeAll(keepingCapacity: changed.count < 1024)
   }
@@ -83,7 +84,8 @@ struct PendingWork {
   }
 
   /// Ends the commit.
-  /// - Parameter isIncomplete: Whether another commit has to follow.
+  /// - Parameter isIncomplete: Whether the next operation has to commit too, because the closure of a query has used
+  ///   the store and so made nodes candidates for eviction.
   /// - Returns: The work to do when the lock is free.
   mutating func finishCommit(isIncomplete: Bool) -> DeferredWork? {
     hasWork = isIncomplete
@@ -110,7 +112,8 @@ struct PendingWork {
   }
 }
 
-/// Work that waits until the lock is free, because it runs code of the user.
+/// Work that waits until the lock is free, because it runs code of the user. The values of ``deferredReleases`` are
+/// released with the work, after ``run()``.
 struct DeferredWork {
   /// Calls of the logger and of closures that end observations.
   var events: [() -> Void] = []

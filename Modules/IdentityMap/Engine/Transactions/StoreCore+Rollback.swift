@@ -25,7 +25,7 @@ extension StoreCore {
     let ended = undo.log
     undo.log = nil
     for table in tables.withQueries { table.commitQueries() }
-    ended?.clearLogs()
+    ended?.clearLeafLogs()
   }
 
   /// The lengths of all lists that a rollback truncates, and the records that it restores.
