@@ -7,14 +7,19 @@ import NIOHTTP1
 
 extension HTTPClientRequest {
   /// Makes the request of a hop: the original request, or a request to the target of a redirect. Returns `nil` for a
-  /// request without a complete address.
+  /// request without a complete address, and for a port out of range, at which the library ends the process.
   init?(_ hop: HTTPHop) {
-    guard let url = hop.request.url else { return nil }
+    guard let url = hop.request.url, url.hasValidPort else { return nil }
     self.init(url: url.absoluteString)
     method = HTTPMethod(rawValue: hop.request.method.rawValue)
     headers = HTTPHeaders(hop.request.headerFields)
     body = hop.body.map { .bytes($0) }
   }
+}
+
+extension URL {
+  /// Whether the port, if there is one, is a 16-bit number. Redirects and links of a server may have any number.
+  fileprivate var hasValidPort: Bool { port.map { UInt16(exactly: $0) != nil } ?? true }
 }
 
 extension HTTPHeaders {
@@ -38,7 +43,8 @@ extension HTTPHeaders {
 }
 
 extension HTTPResponse {
-  /// Makes the head of a response. Returns `nil` for a status code outside of 100…999.
+  /// Makes the head of a response, without header fields whose names HTTP does not allow. Returns `nil` for a status code
+  /// outside of 100…999, which is no HTTP status: HTTPTypes traps for a greater one.
   init?(_ reply: HTTPClientResponse) {
     guard 100...999 ~= reply.status.code else { return nil }
     var fields = HTTPFields()

@@ -33,6 +33,7 @@ extension HTTPFailure {
     }
   }
 
+  /// The error for an error of AsyncHTTPClient, which does not say the length of an exceeded time limit.
   private func broken(by error: HTTPClientError) -> CoherenceError {
     if Self.timeLimits.contains(error) { return timedOut(after: nil) }
     // Retryable, because the request may succeed with another client. An outbox therefore keeps its edit.
@@ -42,6 +43,8 @@ extension HTTPFailure {
     return broken("AsyncHTTPClient reports '\(description)'", isRetryable: !Self.refusals.contains(description))
   }
 
+  /// The error for the failed attempts to connect to the addresses of a host: a time limit if an attempt has exceeded it,
+  /// and otherwise the reason of the last attempt.
   private func broken(by error: NIOConnectionError) -> CoherenceError {
     for attempt in error.connectionErrors {
       if case ChannelError.connectTimeout = attempt.error { return timedOut(after: nil) }

@@ -23,6 +23,9 @@ import NIOHTTPCompression
 /// client reads a body at the speed of the network and writes the unread part to a file, like `URLSessionClient`; the
 /// server waits while the file is written, so that the memory does not depend on the size of the body.
 ///
+/// Requests and replies are those of HTTP/1.1, also with servers that offer HTTP/2: with HTTP/2, the library ends the
+/// process after a status such as 050.
+///
 /// When a server closes an idle connection, the next request gets a new connection. If the server closes the connection
 /// while the client sends a request, the request fails with a retryable error, because the client cannot know whether
 /// the server has processed the request.
@@ -43,8 +46,8 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
   ///     `httpBodyTooLarge`.
   ///   - configuration: Time limits, TLS, a proxy, and the maximum number of connections to one origin
   ///     (`connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit`). Further requests wait in order, and the time
-  ///     limits count from their admission. The client overrides the settings of redirects, decompression and repeated
-  ///     connecting.
+  ///     limits count from their admission. The client overrides the settings of redirects, decompression, repeated
+  ///     connecting and the version of HTTP.
   ///   - redirects: The rules for redirects.
   public init(
     maximumBodySize: Int = .max,
@@ -56,6 +59,8 @@ public struct NIOClient: CoherenceHTTP.HTTPClient {
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.decompression = .enabled(limit: maximumBodySize == .max ? .none : .size(maximumBodySize))
     configuration.refuseStatusesBelow100()
+    // In HTTP/2, an empty or negative status already ends the process in the decoder, ahead of every guard.
+    configuration.httpVersion = .http1Only
     connections = Connections(AsyncHTTPClient.HTTPClient(configuration: configuration))
     queue = TransferQueue(limit: configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit)
     self.maximumBodySize = maximumBodySize

@@ -11,8 +11,8 @@ struct ReplyBody: Sendable {
   /// The length of the body by the reply's Content-Length; `nil` for a compressed body, whose decompressed size alone
   /// counts.
   private let announced: Int?
-  /// Whether the reply has no body because of its status or the method of its request, even if its header fields
-  /// describe a body (RFC 9112, 6.3).
+  /// Whether the reply has no body because of its length, its status or the method of its request, even if its header
+  /// fields describe a body (RFC 9112, 6.3).
   private let isAbsent: Bool
   private let limit: Int
 
@@ -20,11 +20,13 @@ struct ReplyBody: Sendable {
   init(_ reply: HTTPClientResponse, to request: HTTPRequest, limit: Int) {
     parts = reply.body
     let isCompressed = reply.headers.contains(name: "Content-Encoding")
-    announced = isCompressed ? nil : reply.headers.first(name: "Content-Length").flatMap { Int($0) }
-    isAbsent = request.method == .head || [204, 304].contains(reply.status.code)
+    let length = reply.headers.first(name: "Content-Length").flatMap { Int($0) }
+    announced = isCompressed ? nil : length
+    isAbsent = request.method == .head || [204, 304].contains(reply.status.code) || length == 0
     self.limit = limit
   }
 
+  /// Whether the announced length exceeds the limit, so that the client refuses the reply at its head.
   var isAnnouncedTooLarge: Bool { !isAbsent && announced.map { $0 > limit } ?? false }
 
   /// Writes the body into a buffer until its end, or until the task is cancelled.
@@ -43,8 +45,9 @@ struct ReplyBody: Sendable {
       try Task.checkCancellation()
       return .success(())
     } catch {
-      // The head of the reply to a HEAD request may announce a compressed body. The decompressor fails because the body
-      // is missing, although the reply is complete.
+      // The head of a reply without a body may announce a compressed body: the reply to a HEAD request, or an empty
+      // reply of a service that compresses all replies. The decompressor fails because the body is missing, although
+      // the reply is complete.
       if isAbsent, !Task.isCancelled { return .success(()) }
       return .failure(failure.broken(byTransport: error, limit: limit))
     }

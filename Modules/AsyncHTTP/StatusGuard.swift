@@ -3,11 +3,12 @@ import NIOCore
 import NIOHTTP1
 
 /// Refuses replies whose status is below 100. AsyncHTTPClient takes such a reply for an informational one, and ends the
-/// process at the reply's end.
+/// process at the reply's end. A handler of one HTTP/1.1 connection, called on its event loop.
 final class StatusGuard: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
   typealias InboundOut = HTTPClientResponsePart
 
+  /// Whether a reply was refused. Its further parts are dropped until the connection is closed.
   private var hasRefused = false
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

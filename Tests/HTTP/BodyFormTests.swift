@@ -29,6 +29,29 @@ struct BodyFormTests {
     #expect(server.requests.first?.headerFields["accept-encoding"]?.contains(form.name) == true)
   }
 
+  @Test(arguments: ClientKind.allCases, ["200 OK", "201 Created", "302 Found", "503 Busy"])
+  func `an empty body whose head announces a compression is complete`(kind: ClientKind, status: String) async throws {
+    let server = try makeServer("Content-Encoding: gzip\r\nContent-Length: 0\r\n", Data(), status: status)
+    let client = kind.makeClient()
+    let reply = try await client.send(.get(server.url))
+    #expect(status.hasPrefix("\(reply.status.code)") && reply.body.isEmpty)
+    #expect(try await client.stream(.get(server.url)).collected().body.isEmpty)
+  }
+
+  @Test(arguments: ClientKind.allCases)
+  func `informational responses are no replies`(kind: ClientKind) async throws {
+    let server = try LoopbackServer { _, connection in
+      connection.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n")
+      connection.send(ScriptedReply(body: "some text"))
+    }
+    let client = kind.makeClient()
+    let reply = try await client.send(.get(server.url))
+    #expect(reply.status == .ok && reply.body == Data("some text".utf8))
+    let stream = try await client.stream(.get(server.url))
+    #expect(stream.status == .ok)
+    #expect(try await stream.collected().body == Data("some text".utf8))
+  }
+
   @Test(arguments: ClientKind.allCases)
   func `the size limit applies to the decompressed body`(kind: ClientKind) async throws {
     let body = CompressedText.zeros

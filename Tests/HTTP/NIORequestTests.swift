@@ -5,6 +5,7 @@ import CoherenceHTTP
 import Foundation
 import HTTPTypes
 import NIOCore
+import Synchronization
 import Testing
 
 /// The requests and the configuration of the client on SwiftNIO.
@@ -27,6 +28,29 @@ struct NIORequestTests {
     #expect(server.requests.map { $0.headerFields["user-agent"] } == ["music/1"])
     #expect(server.requests.map { $0.headerFields["accept"] } == ["application/json"])
     #expect(server.requests.map { $0.headerFields["cookie"] } == [nil])
+  }
+
+  @Test func `a request to a port out of range is refused`() async throws {
+    let request = HTTPRequest.get("http://127.0.0.1:65536/")
+    let error = try await #require(throws: CoherenceError.self) { try await NIOClient.patient().send(request) }
+    #expect(error.code == .httpTransferFailed && !error.isRetryable)
+  }
+
+  @Test func `a server with TLS is offered HTTP 1.1 alone`() async throws {
+    let greeting = Mutex(Data())
+    let server = try LoopbackServer(raw: { connection in
+      let received = connection.receiveGreeting()
+      greeting.withLock { $0 = received }
+    })
+    var components = try #require(URLComponents(url: server.url, resolvingAgainstBaseURL: true))
+    components.scheme = "https"
+    let request = HTTPRequest.get(try #require(components.url))
+    let error = try await #require(throws: CoherenceError.self) { try await NIOClient.patient().send(request) }
+    #expect(error.code == .httpTransferFailed)
+    // The offered protocols stand in the greeting as a list (RFC 7301, 3.1): its length, and each name after its length.
+    let offer = Data([0, 9, 8] + Array("http/1.1".utf8))
+    let hasOffer = greeting.withLock { $0.range(of: offer) != nil }
+    #expect(hasOffer)
   }
 
   @Test func `by default a client waits a minute, has six connections to an origin, and traces nothing`() {

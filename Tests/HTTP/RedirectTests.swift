@@ -100,6 +100,18 @@ struct RedirectTests {
     #expect(target.requests.isEmpty)
   }
 
+  // The library of the client on SwiftNIO ends the process at a port of more than 16 bits.
+  @Test(arguments: ClientKind.allCases)
+  func `a redirect to a port out of range is refused`(kind: ClientKind) async throws {
+    let server = try LoopbackServer(replies: [
+      ScriptedReply(status: "302 Found", headerFields: ["Location: http://127.0.0.1:65536/"])
+    ])
+    let error = try await #require(throws: CoherenceError.self) {
+      try await kind.makeClient().send(.get(server.url))
+    }
+    #expect(error.code == .httpRedirectRefused && !error.isRetryable)
+  }
+
   @Test(arguments: ClientKind.allCases)
   func `a redirect without Location is returned as a reply`(kind: ClientKind) async throws {
     let client = kind.makeClient()

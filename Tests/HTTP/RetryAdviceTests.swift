@@ -56,6 +56,7 @@ struct RetryAdviceTests {
   @Test func `a Retry-After of more than a century counts as a century`() {
     let century = Duration.seconds(36_525 * 86_400)
     #expect(RetryPolicy.advisedDelay(of: error("\(Int.max)"), at: now) == century)
+    #expect(RetryPolicy.advisedDelay(of: error("99999999999999999999"), at: now) == century)
     #expect(RetryPolicy.advisedDelay(of: error("Sun, 06 Nov 9994 08:49:37 GMT"), at: now) == century)
   }
 

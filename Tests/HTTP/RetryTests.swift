@@ -41,10 +41,13 @@ struct RetryTests {
     #expect(clock.waits == [.seconds(17)])
   }
 
-  @Test func `Retry-After may be a date`() async throws {
+  @Test(arguments: [
+    "Sun, 06 Nov 1994 08:50:07 GMT", "Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994",
+  ])
+  func `Retry-After may be a date, in each form of HTTP`(date: String) async throws {
     // The clock stands at 08:49:37.
     let base = StubClient { number, request in
-      .make(to: request, number == 0 ? 503 : 200, ["Retry-After": "Sun, 06 Nov 1994 08:50:07 GMT"])
+      .make(to: request, number == 0 ? 503 : 200, ["Retry-After": date])
     }
     #expect(try await retrying(base).send(request).status == .ok)
     #expect(clock.waits == [.seconds(30)])
@@ -68,8 +71,9 @@ struct RetryTests {
     #expect(clock.waits == [.milliseconds(500)])
   }
 
-  @Test func `a Retry-After beyond the maximum ends the attempts`() async throws {
-    let base = StubClient { _, request in .make(to: request, 503, ["Retry-After": "86400"]) }
+  @Test(arguments: ["86400", "\(Int.max)", "99999999999999999999"])
+  func `a Retry-After beyond the maximum ends the attempts`(seconds: String) async throws {
+    let base = StubClient { _, request in .make(to: request, 503, ["Retry-After": seconds]) }
     #expect(try await retrying(base).send(request).status.code == 503)
     #expect(base.requests.count == 1)
     #expect(clock.waits.isEmpty)

@@ -91,6 +91,13 @@ struct ServerEventParserTests {
     #expect { try parser.read(text.utf8) } throws: { ErrorCode.httpBodyTooLarge ~= $0 }
   }
 
+  @Test func `the events before an event above the limit are returned, and the next call throws`() throws {
+    var parser = ServerEventParser(limit: 10)
+    let events = try parser.read("data: 1\n\ndata: 2\n\ndata: too long\n\ndata: 3\n\n".utf8)
+    #expect(events == [ServerEvent(data: "1"), ServerEvent(data: "2")])
+    #expect { try parser.read("data: 4\n\n".utf8) } throws: { ErrorCode.httpBodyTooLarge ~= $0 }
+  }
+
   @Test func `an event of exactly the limit is read`() throws {
     var parser = ServerEventParser(limit: 10)
     let events = try parser.read("data: 1234\n\ndata: 1234\n\n".utf8)

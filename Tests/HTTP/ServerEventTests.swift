@@ -170,6 +170,26 @@ struct ServerEventTests {
     await #expect { try await collect(stream) } throws: { ErrorCode.httpBodyTooLarge ~= $0 }
   }
 
+  @Test func `an event above the limit ends the stream after the events before it, and closes the connection`()
+    async throws
+  {
+    let isCanceled = Gate()
+    let client = StreamStub { _, request in
+      let (body, writer) = HTTPBody.makeStream(onCancel: { isCanceled.open() })
+      writer.write(Data("id: 1\ndata: a\n\nid: 2\ndata: b\n\ndata: \(String(repeating: "x", count: 100))".utf8))
+      return HTTPStream(to: request, response: Self.head, body: body)
+    }
+    let stream = client.events(.get(url), options: options(TestClock()) { $0.limit = 50 })
+    var iterator = stream.makeAsyncIterator()
+    #expect(try await iterator.next() == ServerEvent(data: "a", id: "1"))
+    #expect(try await iterator.next() == ServerEvent(data: "b", id: "2"))
+    let error = await #expect(throws: CoherenceError.self) { try await iterator.next() }
+    #expect(error?.code == .httpBodyTooLarge)
+    // The iterator still exists.
+    await isCanceled.wait()
+    #expect(try await iterator.next() == nil)
+  }
+
   @Test func `an event can be read before the connection ends, and a silent connection is replaced at the deadline`()
     async throws
   {

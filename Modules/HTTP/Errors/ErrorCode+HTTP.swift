@@ -11,7 +11,8 @@ extension ErrorCode {
   public static let httpUnreadable = ErrorCode("httpUnreadable")
   /// The recording of a replay has no reply to the request.
   public static let httpUnmatchedRequest = ErrorCode("httpUnmatchedRequest")
-  /// A redirect, or the link to a next page, leads from `https` to `http`, or to an address of another scheme than HTTP.
+  /// A redirect, or the link to a next page, leads from `https` to `http`, to an address of another scheme than HTTP,
+  /// or to a port above 65535.
   public static let httpRedirectRefused = ErrorCode("httpRedirectRefused")
   /// The body of the reply is larger than the client's limit.
   public static let httpBodyTooLarge = ErrorCode("httpBodyTooLarge")

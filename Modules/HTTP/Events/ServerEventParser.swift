@@ -12,6 +12,9 @@ public struct ServerEventParser: Sendable {
   /// The last reconnection time that the server asked for; `nil` for none.
   public private(set) var reconnectionTime: Duration?
 
+  /// The error of an event above the limit; `nil` without such an event.
+  private(set) var failure: CoherenceError?
+
   private let limit: Int
   /// The bytes of the present line.
   private var line = Data()
@@ -37,8 +40,10 @@ public struct ServerEventParser: Sendable {
 
   /// Takes the next bytes of the stream, and returns the events that they complete.
   ///
-  /// - Throws: ``ErrorCode/httpBodyTooLarge`` for an event above the limit. The parser cannot be used afterwards.
+  /// - Throws: ``ErrorCode/httpBodyTooLarge`` for an event above the limit. If the bytes complete events before it, this
+  ///   call returns these events, and the next call throws. The parser cannot be used afterwards.
   public mutating func read(_ bytes: some Sequence<UInt8>) throws -> [ServerEvent] {
+    if let failure { throw failure }
     var events: [ServerEvent] = []
     for byte in bytes {
       if byte == UInt8(ascii: "\n"), endsWithReturn {
@@ -49,16 +54,21 @@ public struct ServerEventParser: Sendable {
       if endsWithReturn || byte == UInt8(ascii: "\n") {
         if let event = endLine() { events.append(event) }
       } else {
-        guard line.count + data.utf8.count < limit else { throw tooLarge }
+        guard line.count + data.utf8.count < limit else { return try refuseEvent(after: events) }
         line.append(byte)
       }
     }
     return events
   }
 
-  private var tooLarge: CoherenceError {
-    CoherenceError(
+  /// Sets the failure, and returns the events before the refused one: whether they arrive together with it depends on
+  /// the network.
+  private mutating func refuseEvent(after events: [ServerEvent]) throws -> [ServerEvent] {
+    let error = CoherenceError(
       .httpBodyTooLarge, "A server-sent event has more than \(limit) bytes; allow more, or check the service.")
+    failure = error
+    if events.isEmpty { throw error }
+    return events
   }
 
   // MARK: Lines

@@ -40,9 +40,11 @@ public struct ServerEvents: AsyncSequence, Sendable {
     private var body: HTTPBody?
     /// Complete events, the last of them first.
     private var events: [ServerEvent] = []
+    /// The latest reconnection time of the server, which outlasts its connection; `nil` for the time of the options.
     private var reconnectionTime: Duration?
     /// The shortest delay before the next connection, which the last failure has asked for.
     private var advisedDelay = Duration.zero
+    /// The number of connections since the last event that failed, or ended without an event.
     private var failureCount = 0
     /// Whether the present connection has brought an event.
     private var hasEvents = false
@@ -61,15 +63,16 @@ public struct ServerEvents: AsyncSequence, Sendable {
     /// Waits for the next event; `nil` after the server has ended the stream with the status 204.
     ///
     /// - Throws: ``ErrorCode/httpStatus`` for a status of a permanent failure; ``ErrorCode/httpUnreadable`` for a reply
-    ///   of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit; the last error after the
-    ///   maximum number of failures; `CancellationError` when the task is cancelled. The sequence has ended then.
+    ///   of another content type; ``ErrorCode/httpBodyTooLarge`` for an event above the limit, after the events before
+    ///   it; the last error after the maximum number of failures; `CancellationError` when the task is cancelled. The
+    ///   sequence has ended then, and its connection is closed.
     public mutating func next() async throws -> ServerEvent? {
       while !isAtEnd {
         if let event = events.popLast() { return event }
         do {
           try await readPart()
         } catch {
-          isAtEnd = true
+          (isAtEnd, body) = (true, nil)
           throw error
         }
       }
@@ -80,18 +83,23 @@ public struct ServerEvents: AsyncSequence, Sendable {
     private mutating func readPart() async throws {
       do {
         if body == nil { try await connect() }
+        // `connect` leaves the body empty after a 204, the end of all events.
         guard let body else { return isAtEnd = true }
+        if let failure = parser.failure { throw failure }
         guard let part = try await nextPart(of: body) else { return try endConnection(with: nil) }
         events = try parser.read(part).reversed()
         reconnectionTime = parser.reconnectionTime ?? reconnectionTime
         if !events.isEmpty { (failureCount, hasEvents) = (0, true) }
       } catch let error as CoherenceError where error.isRetryable {
+        // The error may be an effect of the cancellation, after which no connection follows.
         try Task.checkCancellation()
         try endConnection(with: error)
       }
     }
 
-    /// Ends the connection, after which the next read connects again.
+    /// Ends the connection, after which the next read connects again. Throws after the maximum number of failures.
+    ///
+    /// - Parameter error: The error of the connection; `nil` for a body that the server has ended.
     private mutating func endConnection(with error: CoherenceError?) throws {
       body = nil
       let advice = error.flatMap { RetryPolicy.advisedDelay(of: $0, at: options.clock.now) }
@@ -128,7 +136,7 @@ public struct ServerEvents: AsyncSequence, Sendable {
       (body, hasEvents) = (stream.body, false)
     }
 
-    /// Waits for the next part, until the deadline.
+    /// Waits for the next part; throws ``ErrorCode/httpTimedOut`` at the deadline.
     private func nextPart(of body: HTTPBody) async throws -> Data? {
       @Sendable func read() async throws -> Data? {
         var parts = body.makeAsyncIterator()

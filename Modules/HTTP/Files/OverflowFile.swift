@@ -9,20 +9,21 @@ import Foundation
   import Darwin
 #endif
 
-/// A queue of bytes in unnamed files. The system deletes a file with its descriptor, even when the process is killed.
+/// The bytes of a ``BodyBuffer`` beyond its memory, as a queue in unnamed files. The system deletes a file with its
+/// descriptor, even when the process is killed. Used under the lock of the buffer.
 ///
 /// The reader of an endless body, such as a stream of events, may always be behind, and would never empty a single file.
-/// So the queue continues in a second file after many bytes of the first one are read, and the first file is emptied at
-/// its end. No byte is moved, because the caller has a lock: the copy of a long unread part would stop the transfer. The
-/// files need about twice the size of the longest unread part.
+/// So the queue continues in a second file after the reader has read many bytes of the first file, and the first file is
+/// emptied when all of its bytes are read. No byte is moved: under the lock, the copy of a long unread part would stop the
+/// transfer. The files need about twice the size of the longest unread part.
 final class OverflowFile {
   private let directory: URL
-  /// The file that is read. Has unread bytes unless the queue is empty.
+  /// The file with the oldest unread bytes; without unread bytes, the queue is empty.
   private var first: Part
   /// The file of the bytes after those in the first file; `nil` until it is needed.
   private var second: Part?
 
-  /// The number of read bytes in the first file above which the second file is used.
+  /// The number of read bytes in the first file above which further bytes belong to the second file.
   private static let greatestReadCount = 1 << 24
 
   /// Makes an empty queue in a directory.
@@ -42,6 +43,7 @@ final class OverflowFile {
   ///
   /// - Throws: ``ErrorCode/inputOutput``.
   func append(_ data: Data) throws {
+    // Bytes behind those of the second file: the order would be lost in the first file.
     guard second?.unreadCount ?? 0 > 0 || first.readCount > Self.greatestReadCount else {
       return try first.append(data)
     }

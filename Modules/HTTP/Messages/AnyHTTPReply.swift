@@ -25,6 +25,6 @@ extension HTTPFailure {
     retryAfter = reply.response.headerFields[.retryAfter]
     // Only a date counts from the date of the reply. Without one, the failures of a request that differ in their times
     // alone are equal.
-    if let retryAfter, Int(retryAfter) == nil { replyDate = reply.response.headerFields[.date] }
+    if let retryAfter, !RetryAfter.isNumber(retryAfter) { replyDate = reply.response.headerFields[.date] }
   }
 }

@@ -22,7 +22,7 @@ public struct HTTPPages<Content: Decodable & Sendable>: AsyncSequence, Sendable 
   let client: any HTTPClient
   let first: HTTPRequest
   let pagination: HTTPPagination<Content>
-  let firstNumber: Int?
+  let firstNumber: Int
   let limit: Int
   /// Makes the decoder, which is not `Sendable` itself.
   let decoder: @Sendable () -> JSONDecoder

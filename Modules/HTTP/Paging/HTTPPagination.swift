@@ -11,7 +11,8 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
 
   /// Makes a pagination of your own.
   ///
-  /// - Parameter next: The request of the page after a page; `nil` after the last.
+  /// - Parameter next: Makes the request of the page after a page; `nil` after the last. Its
+  ///   error stands in place of that page, and ends the sequence of pages.
   public init(next: @escaping @Sendable (HTTPPage<Content>) throws -> HTTPRequest?) {
     self.next = next
     number = nil
@@ -26,14 +27,15 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
 
   /// Makes a pagination by page numbers in the query.
   ///
+  /// A faulty number throws ``ErrorCode/httpUnreadable`` when the reader asks for the page with it.
+  ///
   /// - Parameters:
   ///   - parameter: The name of the query's parameter. Its value in the first request is the first number; 1 without a
-  ///     value. A value that is no number from zero on is an error, and so are several values: a server may use any
-  ///     of them.
-  ///   - number: The number in a page's content. A page with another number than the expected number is an error. The
-  ///     first page is expected to have the `firstNumber` of
-  ///     ``HTTPClient/pages(of:from:by:firstNumber:limit:decoder:)``, whatever number the first request has, and each
-  ///     further page the next number.
+  ///     value. A negative number and other text are errors, and so are several values: a server may use any of them.
+  ///   - number: The number in a page's content; `nil` for a page without a number. A page with another number than the
+  ///     expected number is an error. The first page is expected to have the `firstNumber` of
+  ///     ``HTTPClient/pages(of:from:by:firstNumber:limit:decoder:)``, even if the first request has another number, and
+  ///     each further page the next number.
   ///   - isLast: Whether a page is the last one.
   public static func number(
     in parameter: String, of number: (@Sendable (Content) -> Int?)? = nil,
@@ -54,7 +56,8 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
       guard !isLast(page.content) else { return nil }
       guard asked < Int.max else {
         throw HTTPFailure(to: request).unreadable(
-          "no number follows the greatest page number; begin with a lower value of '\(parameter)'.")
+          "no number follows the greatest page number; begin with a lower value of '\(parameter)'.",
+          isRetryable: false)
       }
       return request.replacingQuery(parameter, with: "\(asked + 1)")
     }
@@ -99,13 +102,13 @@ public struct HTTPPagination<Content: Decodable & Sendable>: Sendable {
 
   /// Throws ``ErrorCode/httpUnreadable`` for a page whose content has another number than expected: the first number
   /// plus the index of the page. The number in the page's request is not compared.
-  func checkNumber(of page: HTTPPage<Content>, firstNumber: Int?) throws {
-    guard let answered = number?(page.content), let firstNumber else { return }
+  func checkNumber(of page: HTTPPage<Content>, firstNumber: Int) throws {
+    guard let received = number?(page.content) else { return }
     let (expected, isBeyond) = firstNumber.addingReportingOverflow(page.index)
-    guard isBeyond || answered != expected else { return }
+    guard isBeyond || received != expected else { return }
     let wanted = isBeyond ? "a page without a number" : "page \(expected)"
     throw HTTPFailure(to: page.reply.request).unreadable(
-      "page \(answered) arrived instead of \(wanted); request all pages again.")
+      "page \(received) arrived instead of \(wanted); request all pages again.")
   }
 }
 
@@ -128,7 +131,8 @@ extension HTTPRequest {
     return items.filter { $0.name == name }.map { $0.value ?? "" }
   }
 
-  /// Returns the request with one value of a query's parameter, in place of all its values.
+  /// Returns the request of another page: with one value of a query's parameter, in place of all its values, and without
+  /// conditions. A request without a readable address is returned as it is.
   func replacingQuery(_ name: String, with value: String) -> HTTPRequest {
     guard let url, var components = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return self }
     // The other items stay as the user wrote them: the server decides whether their plus signs are spaces.

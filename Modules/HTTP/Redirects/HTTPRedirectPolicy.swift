@@ -103,12 +103,12 @@ extension HTTPRedirectPolicy {
 
   /// Returns the request at another address. For another origin the request keeps only the portable header fields.
   ///
-  /// - Throws: ``ErrorCode/httpRedirectRefused`` for another scheme than `http` and `https`, and for a change from
-  ///   `https` to `http`.
+  /// - Throws: ``ErrorCode/httpRedirectRefused`` for another scheme than `http` and `https`, for a port out of range,
+  ///   and for a change from `https` to `http`.
   func moved(_ request: HTTPRequest, to url: URL) throws -> HTTPRequest {
     let failure = HTTPFailure(to: request)
     guard let source = request.url.flatMap(HTTPOrigin.init), let target = HTTPOrigin(url) else {
-      throw failure.redirectRefused("the address is not one of http or https")
+      throw failure.redirectRefused("the address is not a valid one of http or https")
     }
     guard source.scheme == target.scheme || target.scheme == "https" else {
       throw failure.redirectRefused("it leads from https to http at \(target.host)")

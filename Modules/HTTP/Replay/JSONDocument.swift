@@ -1,7 +1,7 @@
 import Foundation
 
 /// A JSON text whose values can be replaced. The rest of the text keeps its form: the digits of numbers, the order of
-/// members.
+/// members. Ranges count the bytes of the text in UTF-8.
 struct JSONDocument: Sendable {
   private let bytes: [UInt8]
   let root: JSONNode
@@ -76,12 +76,13 @@ struct JSONDocument: Sendable {
   }
 }
 
-/// A JSON value. Scalars have their range in the text.
+/// A JSON value. Scalars have their range in the text, in bytes of UTF-8.
 indirect enum JSONNode: Sendable {
   case object([JSONMember])
   case array([JSONNode])
+  /// A string: its range with the quotation marks, and its content without escapes.
   case text(Range<Int>, String)
-  /// A number, `true`, `false` or `null`.
+  /// A number, `true`, `false` or `null`, as written.
   case literal(Range<Int>, String)
 }
 

@@ -1,4 +1,3 @@
-import Foundation
 public import HTTPTypes
 
 /// The conditions, the delays and the number of repeated requests.
@@ -7,7 +6,7 @@ public import HTTPTypes
 /// after M. Brooker, "Exponential Backoff and Jitter", 2015), so that clients that failed together do not return together.
 /// The delay is never shorter than the server's `Retry-After`.
 public struct HTTPRetryPolicy: Sendable {
-  /// The maximum number of attempts, including the first.
+  /// The maximum number of attempts, including the first; a number below one counts as one.
   public var attempts = 4
   /// The retryable statuses.
   public var statuses: Set<Int> = [429, 502, 503, 504]
@@ -40,44 +39,11 @@ public struct HTTPRetryPolicy: Sendable {
     return ceiling * random
   }
 
+  /// Whether a request with a method is safe to repeat.
+  ///
+  /// - Parameter status: The status of the reply; `nil` after an error without a reply, after which the server may have
+  ///   processed the request.
   func allows(_ method: HTTPRequest.Method, after status: Int?) -> Bool {
     methods.contains(method) || status == 429
-  }
-}
-
-/// The time that a server asks for with `Retry-After`: a number of seconds, or a date.
-struct RetryAfter {
-  let duration: Duration
-
-  /// `nil` for other text.
-  ///
-  /// - Parameters:
-  ///   - replyDate: The text of the reply's `Date`. The date to wait for comes from the same clock, and the clock here
-  ///     may differ by hours.
-  ///   - now: The present date, in place of a `Date` that the reply lacks.
-  init?(_ text: String, in replyDate: String?, now: Date) {
-    let text = text.trimmingCharacters(in: .whitespaces)
-    if let seconds = Int(text), seconds >= 0 {
-      duration = .seconds(seconds)
-    } else if let date = HTTPDate(text)?.date {
-      let sent = replyDate.flatMap { HTTPDate($0)?.date } ?? now
-      duration = .seconds(max(0, date.timeIntervalSince(sent)))
-    } else {
-      return nil
-    }
-  }
-}
-
-/// A point in time as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
-struct HTTPDate {
-  let date: Date
-
-  init?(_ text: String) {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-    guard let date = formatter.date(from: text) else { return nil }
-    self.date = date
   }
 }

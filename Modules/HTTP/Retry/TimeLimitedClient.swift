@@ -43,6 +43,7 @@ public struct TimeLimitedClient: HTTPClient {
     do {
       let stream = try await run(timer, for: request) { try await base.stream(request, body: body) }
       let (buffer, limit) = (stream.body.buffer, limit)
+      // After the head, the expiry ends the body instead of the call.
       timer.whenExpired { buffer.cancel(HTTPFailure(to: request).timedOut(after: limit)) }
       buffer.whenEnded { timer.stop() }
       return stream

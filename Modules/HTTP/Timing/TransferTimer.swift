@@ -9,9 +9,9 @@ final class TransferTimer: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// The time until the expiry, without the present wait.
+    /// The time until the expiry, counted from the beginning of the present wait.
     var remaining: Duration
-    /// The number of calls of `paused` that have not ended. The time counts while it is zero.
+    /// The number of running calls of `paused`. The timer runs while the number is zero.
     var pauses = 0
     var isStopped = false
     var isExpired = false
@@ -20,7 +20,8 @@ final class TransferTimer: Sendable {
     var wait: Task<Void, Never>?
     /// The start of the present wait, by the monotonic time of the clock.
     var beginning: Duration?
-    /// The number of the present wait. The late end of an earlier wait is ignored.
+    /// The number of the present wait. An earlier wait may expire in spite of its cancellation, and is ignored by its
+    /// number.
     var number = 0
   }
 
@@ -29,7 +30,7 @@ final class TransferTimer: Sendable {
     state = Mutex(State(remaining: limit))
   }
 
-  /// Runs an operation with the timers of the task paused.
+  /// Runs an operation with the timers of the task paused: the wait of a request for its admission.
   static func paused<Result: Sendable>(
     isolation: isolated (any Actor)? = #isolation, _ operation: () async throws -> Result
   ) async rethrows -> Result {
@@ -75,6 +76,7 @@ final class TransferTimer: Sendable {
     }
   }
 
+  /// Has a task wait for the remaining time, unless the timer has ended or is paused. Called with the lock.
   private func beginWait(_ state: inout State) {
     guard !state.isStopped, !state.isExpired, state.pauses == 0 else { return }
     state.beginning = clock.monotonicTime
@@ -85,6 +87,7 @@ final class TransferTimer: Sendable {
     }
   }
 
+  /// Cancels the present wait, and subtracts its time from the remaining time. Called with the lock.
   private func endWait(_ state: inout State) {
     state.wait?.cancel()
     state.wait = nil
@@ -96,6 +99,8 @@ final class TransferTimer: Sendable {
     state.remaining = max(state.remaining - elapsed, .zero)
   }
 
+  /// Ends the timer, and calls the function of the expiry without the lock, unless the wait of the number has been
+  /// replaced.
   private func expire(_ number: Int) {
     let onExpiry: (@Sendable () -> Void)? = state.withLock { state in
       guard number == state.number, !state.isStopped else { return nil }

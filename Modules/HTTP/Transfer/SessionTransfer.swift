@@ -76,12 +76,21 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     continuation.resume(throwing: CancellationError())
   }
 
+  /// Cancels the task and ends the transfer at once, because the session may end the task late or never:
+  /// FoundationNetworking, for example, reads the body of a redirect before it calls back. The callbacks after this call
+  /// find no caller.
   private func cancel() {
-    let task: URLSessionTask? = state.withLock { state in
+    let (task, continuation) = state.withLock { state in
       state.isCanceled = true
-      return state.task
+      defer { state.task = nil }
+      return (state.task, takeContinuation(from: &state))
     }
     task?.cancelFromAnywhere()
+    permit.release()
+    // The error of a buffer that failed before is the cause. A body that completes at the same time has no head.
+    let end = buffer.finish(.failure(CancellationError()))
+    let reply: Result<URLResponse?, any Error> = end.flatMap { _ in .failure(CancellationError()) }
+    continuation?.resume(with: reply)
   }
 
   // MARK: Callbacks of the session
@@ -93,6 +102,8 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
     // Not `.cancel`, which FoundationNetworking ignores.
     completionHandler(.allow)
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    // FoundationNetworking reports an informational response, such as 103 Early Hints, before the reply that follows it.
+    if 100..<200 ~= status, status != 101 { return }
     let isProvisional = status == 401
     // The length of a reply without a body is that of the body of a GET. The length of a compressed body does not limit
     // the size of the decompressed body, which alone counts.
@@ -146,7 +157,6 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
       return (outcome(state, response, error), takeContinuation(from: &state))
     }
     permit.release()
-    // A buffer that failed before has cancelled the task: its error is the cause.
     let end = buffer.finish(result)
     continuation?.resume(with: end.map { response })
   }

@@ -51,7 +51,7 @@ package final class TransferQueue: Sendable {
 
   /// Waits until a transfer may begin. The time limits of the task are paused during the wait.
   ///
-  /// - Parameter origin: `nil`, for an address of another scheme than HTTP, admits the transfer at once.
+  /// - Parameter origin: `nil`, for an address without an origin of HTTP, admits the transfer at once.
   /// - Returns: A permit, which the caller releases at the end of the transfer.
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   package func admit(to origin: HTTPOrigin?) async throws -> TransferPermit {

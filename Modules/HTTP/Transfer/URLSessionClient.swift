@@ -24,8 +24,11 @@ import HTTPTypesFoundation
 /// give each client a session of its own.
 ///
 /// - Important: On Linux a server can stop the process: FoundationNetworking up to Swift 6.3.1 traps if a connection
-///   ends inside of the head of a reply, or if a chunked body has trailers, and `URLSession` has no way to prevent it.
-///   The `NIOClient` of the product `CoherenceAsyncHTTP` has no such fault; it throws ``ErrorCode/httpTransferFailed``.
+///   ends inside of the head of a reply, if a chunked body has trailers, if a length is nearly 2⁶³, and at a redirect to
+///   an IPv6 address without a scheme. A large body of a redirect fills the memory and delays the time limit of the
+///   session; a cancelled request and the limit of a ``TimeLimitedClient`` end at once, and the connection possibly
+///   later. `URLSession` has no way to prevent it. The `NIOClient` of the product `CoherenceAsyncHTTP` has no such
+///   fault; it throws ``ErrorCode/httpTransferFailed``.
 public struct URLSessionClient: HTTPClient {
   private let session: URLSession
   /// The session for requests redirected to another origin: adds only portable header fields.

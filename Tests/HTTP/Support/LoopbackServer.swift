@@ -168,6 +168,15 @@ final class Connection: Sendable {
     return request
   }
 
+  /// Reads the first record of a TLS connection: the greeting of the client.
+  func receiveGreeting() -> Data {
+    var bytes = Data()
+    while bytes.count < 5 || bytes.count < 5 + Int(bytes[3]) * 256 + Int(bytes[4]) {
+      guard readMore(into: &bytes) else { break }
+    }
+    return bytes
+  }
+
   private func readMore(into bytes: inout Data) -> Bool {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = read(socket, &buffer, buffer.count)
