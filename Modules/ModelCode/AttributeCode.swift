@@ -90,7 +90,7 @@ struct AttributeCode {
   private func composite() -> CodePart {
     guard let name = plan.structureName(of: attribute, in: ownerClass) else { return missingComposite() }
     var result = CodePart()
-    let former = formerNames.isEmpty ? [] : [formerNameList]
+    let former = CodeArguments.formerNames(formerNames)
     if !attribute.userInfo.isEmpty {
       result.warnings.append("The user info of the composite \(subject) is left out: composites have none.")
     }
@@ -195,17 +195,13 @@ struct AttributeCode {
 
   /// The arguments `formerNames:` and `userInfo:`, each unless it would be empty.
   private var formerNamesAndUserInfo: [SourceLine.Argument] {
-    let former = formerNames.isEmpty ? [] : [formerNameList]
-    let info = CodeArguments.userInfo(attribute.userInfo)
-    return former + info
+    CodeArguments.formerNames(formerNames) + CodeArguments.userInfo(attribute.userInfo)
   }
 
   /// The former names of an attribute of an entity.
   private var formerNames: [String] {
     plan.file.formerNames(attribute.renamingIdentifier, attribute.userInfo, at: "\(owner).\(attribute.name)")
   }
-
-  private var formerNameList: SourceLine.Argument { .list(label: "formerNames", formerNames.map(SwiftName.literal)) }
 
   // MARK: - Values
 
@@ -222,6 +218,10 @@ struct AttributeCode {
     guard let text = defaultText else { return nil }
     if isCodable, attribute.customClassName != nil {
       result.warnings.append("The default of \(subject) is left out: the generator does not know its Swift type.")
+      return nil
+    }
+    if weakReferenceType != nil {
+      result.warnings.append("The default of \(subject) is left out: a text is no weak reference in code.")
       return nil
     }
     guard let value = expression(text, "default", &result) else { return nil }

@@ -2,17 +2,24 @@ import CoherenceModelFiles
 
 /// The arguments and the layout that attributes and relationships share.
 enum CodeArguments {
-  /// The user info of the application, in the order of the keys; no argument without entries.
+  /// The argument of the former names; none without names.
+  static func formerNames(_ names: [String]) -> [SourceLine.Argument] {
+    names.isEmpty ? [] : [.list(label: "formerNames", names.map { .text(SwiftName.literal($0)) })]
+  }
+
+  /// The argument of the application's user info, in the order of the keys; none without entries.
   static func userInfo(_ userInfo: [String: String]) -> [SourceLine.Argument] {
     let own = FileSetting.withoutSettings(userInfo)
     if own.isEmpty { return [] }
     let elements = own.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     return [
-      .list(label: "userInfo", elements.map { "\(SwiftName.literal($0.key)): \(SwiftName.literal($0.value))" })
+      .list(
+        label: "userInfo", elements.map { .text("\(SwiftName.literal($0.key)): \(SwiftName.literal($0.value))") })
     ]
   }
 
-  /// A member of a class with its marker, which stands on lines of its own if the line would be too long.
+  /// The lines of a member of a class. The marker, such as `@Attribute` with its arguments, stands on lines of its own if
+  /// the line would be too long.
   static func lines(marker: (name: String, arguments: [SourceLine.Argument])?, declaration: String) -> [String] {
     guard let marker else { return ["  \(declaration)"] }
     if marker.arguments.isEmpty {

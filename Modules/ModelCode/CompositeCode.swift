@@ -29,14 +29,17 @@ struct CompositeCode {
     return result
   }
 
-  /// The initializer that other modules use; the compiler writes one for the module itself.
+  /// The initializer for other modules: the memberwise initializer of the compiler is internal.
+  ///
+  /// - Parameter parameters: The parameters, each with its name, type and default as in the source.
   private func initializer(_ parameters: [String]) -> [String] {
     let head = "\(plan.options.access.prefix)init"
+    // The brace belongs to the line.
     var lines = SourceLine.call(head, parameters.map { .text($0) }, indentation: "  ", room: 2)
     if lines.count == 1 {
       lines[0] += " {"
     } else {
-      // The parenthesis of a declaration stands on a line of its own.
+      // The parenthesis of a declaration stands on a line of its own, unlike that of a call.
       lines[lines.count - 1].removeLast()
       lines.append("  ) {")
     }

@@ -6,7 +6,9 @@ struct EntityCode {
   let plan: CodePlan
 
   private var access: String { plan.options.access.prefix }
+  /// The class of the objects.
   private var className: String { plan.className(of: entity) }
+  /// The class that the generator writes over at each run: the class of the objects, or its base class.
   private var declaredName: String { plan.declaredName(of: entity) }
 
   /// The lines of the class with the macro, and the sentences about it.
@@ -54,8 +56,7 @@ struct EntityCode {
     if declaredName != entity.name { arguments.append(.text(SwiftName.literal(entity.name))) }
     if entity.isAbstract { arguments.append(.text("abstract: true")) }
     let former = plan.file.formerNames(entity.renamingIdentifier, entity.userInfo, at: entity.name)
-    if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
-    arguments += CodeArguments.userInfo(entity.userInfo)
+    arguments += CodeArguments.formerNames(former) + CodeArguments.userInfo(entity.userInfo)
     let name = entity.parent == nil ? "@Entity" : "@Subentity"
     return arguments.isEmpty ? [name] : SourceLine.call(name, arguments, indentation: "")
   }
@@ -85,7 +86,7 @@ struct EntityCode {
     return SourceLine.call("\(macro)<\(declaredName)>", lists.map { .text($0) }, indentation: "  ")
   }
 
-  /// The array of the key paths of properties; a fault for a name without a property.
+  /// The array of the key paths of properties; `nil` without any. Adds a fault for a name without a property.
   private func keyPaths(of names: [String], _ use: String, _ result: inout CodePart) -> String? {
     var paths: [String] = []
     for name in names {
@@ -122,7 +123,10 @@ struct EntityCode {
 
   // MARK: - The class of the program
 
-  /// The lines of the class that inherits from the base class.
+  /// The lines of the class that inherits from the base class, for the file that the program owns.
+  ///
+  /// The macro stands at the base class, and writes the base class into the declaration and the key paths. Objects have
+  /// this class, and a key path of this class differs from the key path of the base class; so the class overrides both.
   var subclass: [String] {
     let isFinal = !plan.isParent(entity)
     let member = "  \(access)override class var"

@@ -35,13 +35,13 @@ struct ModelListCode {
   private var arguments: [SourceLine.Argument] {
     var arguments: [SourceLine.Argument] = [.text("classes: classes")]
     if let name = plan.file.name { arguments.append(.text("name: \(SwiftName.literal(name))")) }
-    let configurations = plan.file.configurations.map { configuration in
+    let configurations = plan.file.configurations.map { configuration -> SourceLine.Argument in
       let classes = configuration.entities.compactMap { plan.entity($0).map { "\(plan.className(of: $0)).self" } }
-      return "\(SwiftName.literal(configuration.name)): [\(classes.joined(separator: ", "))]"
+      return .list(label: SwiftName.literal(configuration.name), classes.map { .text($0) })
     }
     if !configurations.isEmpty { arguments.append(.list(label: "configurations", configurations)) }
     if let identifier = plan.file.versionIdentifier, !identifier.isEmpty {
-      arguments.append(.list(label: "versionIdentifiers", [SwiftName.literal(identifier)]))
+      arguments.append(.list(label: "versionIdentifiers", [.text(SwiftName.literal(identifier))]))
     }
     return arguments
   }

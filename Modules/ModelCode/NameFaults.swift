@@ -18,6 +18,9 @@ struct NameFaults {
     if SwiftName.types.contains(name) {
       return ["A class '\(name)' would hide the type of that name, which generated sources use; \(advice)"]
     }
+    if SwiftName.nestedTypes.contains(name) {
+      return ["A type '\(name)' that the macros write would hide the class; \(advice)"]
+    }
     if let parent = entity.parent, plan.entity(parent) == nil {
       return ["The parent '\(parent)' of '\(entity.name)' is not an entity of the model file; correct the name."]
     }
@@ -59,6 +62,7 @@ struct NameFaults {
       }
       let isType =
         SwiftName.isIdentifier(structure.name) && !SwiftName.types.contains(structure.name)
+        && !SwiftName.nestedTypes.contains(structure.name)
         && !SwiftName.keywords.contains(structure.name) && !SwiftName.unusable.contains(structure.name)
       return (isType ? [] : ["'\(structure.name)' cannot be the name of a structure; rename the composite."])
         + names + repeated

@@ -7,8 +7,7 @@ struct RelationshipCode {
   let entity: ModelFile.Entity
   let plan: CodePlan
 
-  /// The editor's flag, or a number of members that only a to-many relationship has.
-  private var isToMany: Bool { relationship.isToMany || (relationship.maximumCount ?? 1) > 1 }
+  private var isToMany: Bool { relationship.isEffectivelyToMany }
 
   /// The relationship and its entity, for sentences.
   private var subject: String { "'\(relationship.name)' of '\(entity.name)'" }
@@ -41,7 +40,7 @@ struct RelationshipCode {
     var arguments: [SourceLine.Argument] = []
     if let inverse = relationship.inverse, plan.namesInverse(relationship, of: entity) {
       let target = plan.className(of: relationship.destination)
-      // A key path to the property itself would be a circle.
+      // The compiler refuses a key path to the property that it describes as a circular reference.
       let isOwnInverse = inverse == relationship.name && relationship.destination == entity.name
       let path = isOwnInverse ? SwiftName.literal(inverse) : "\\\(target).\(SwiftName.escaped(inverse))"
       arguments.append(.text("inverse: \(path)"))
@@ -62,7 +61,6 @@ struct RelationshipCode {
     }
     let former = plan.file.formerNames(
       relationship.renamingIdentifier, relationship.userInfo, at: "\(entity.name).\(relationship.name)")
-    if !former.isEmpty { arguments.append(.list(label: "formerNames", former.map(SwiftName.literal))) }
-    return arguments + CodeArguments.userInfo(relationship.userInfo)
+    return arguments + CodeArguments.formerNames(former) + CodeArguments.userInfo(relationship.userInfo)
   }
 }

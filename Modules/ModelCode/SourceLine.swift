@@ -1,20 +1,18 @@
-import Foundation
-
 /// The lines of a call or a list, laid out as `swift format` lays them out with its default settings.
 enum SourceLine {
   /// The greatest number of characters of a line.
   static let width = 100
 
-  /// An argument of a call.
-  enum Argument {
+  /// An argument of a call, or an element of a list.
+  indirect enum Argument {
     case text(String)
-    /// A labelled array or dictionary, such as `userInfo: [ … ]`.
-    case list(label: String, [String])
+    /// An array or a dictionary with a label or a key: `userInfo: [ … ]`, `"Local": [ … ]`.
+    case list(label: String, [Argument])
 
     var text: String {
       switch self {
       case .text(let text): text
-      case .list(let label, let elements): "\(label): [\(elements.joined(separator: ", "))]"
+      case .list(let label, let elements): "\(label): [\(elements.map(\.text).joined(separator: ", "))]"
       }
     }
   }
@@ -27,7 +25,8 @@ enum SourceLine {
     let whole = "\(indentation)\(name)(\(arguments.map(\.text).joined(separator: ", ")))"
     if whole.count + room <= width { return [whole] }
     if arguments.count == 1, case .list(let label, let elements) = arguments[0] {
-      return ["\(indentation)\(name)(\(label): ["] + filled(elements, indentation: indentation + "  ")
+      return ["\(indentation)\(name)(\(label): ["]
+        + filled(elements.map(Part.init(element:)), indentation: indentation + "  ")
         + ["\(indentation)])"]
     }
     let parts = arguments.enumerated().map { index, argument in
@@ -40,58 +39,41 @@ enum SourceLine {
   static func array(_ elements: [String], indentation: String) -> [String] {
     let whole = "\(indentation)[\(elements.joined(separator: ", "))]"
     if whole.count <= width { return [whole] }
-    return ["\(indentation)["] + filled(elements, indentation: indentation + "  ") + ["\(indentation)]"]
+    return ["\(indentation)["]
+      + filled(elements.map { Part(element: .text($0)) }, indentation: indentation + "  ") + ["\(indentation)]"]
   }
 
-  /// A part of a call or a list, with the character behind it. A part that is a list has lines of its own if it is too
-  /// long for one line.
+  /// An argument of a call or an element of a list, with the character behind it.
   private struct Part {
-    let text: String
+    let argument: Argument
     let end: String
-    /// The beginning of the list, up to its bracket, and its elements; `nil` for a part that is no list.
-    let list: (head: String, elements: [String])?
 
     init(_ argument: Argument, end: String) {
-      text = argument.text
+      self.argument = argument
       self.end = end
-      if case .list(let label, let elements) = argument { list = ("\(label): [", elements) } else { list = nil }
     }
 
-    /// An element of a list, which may be a list too, such as `"Local": [ … ]`.
-    init(element: String) {
-      text = element
-      end = ","
-      guard element.hasSuffix("]"), let start = element.range(of: ": [") else {
-        list = nil
-        return
-      }
-      list = (
-        String(element[..<start.upperBound]),
-        element[start.upperBound...].dropLast().components(separatedBy: ", ")
-      )
-    }
+    /// Every element of a list that stands on several lines has a comma.
+    init(element: Argument) { self.init(element, end: ",") }
   }
 
-  /// The elements of a list, each with a comma, as many on each line as fit.
-  private static func filled(_ elements: [String], indentation: String) -> [String] {
-    filled(elements.map { Part(element: $0) }, indentation: indentation)
-  }
-
-  /// The lines of the parts of a call or a list, as many parts on each line as fit.
+  /// The lines of the parts of a call or a list, as many parts on each line as fit. A list has lines of its own if it is
+  /// too long for one line.
   private static func filled(_ parts: [Part], indentation: String) -> [String] {
     var lines: [String] = []
     var line = indentation
     for part in parts {
       let separator = line == indentation ? "" : " "
-      let text = part.text + part.end
+      let text = part.argument.text + part.end
       if line.count + separator.count + text.count <= width {
         line += separator + text
         continue
       }
       if line != indentation { lines.append(line) }
       line = indentation + text
-      if line.count > width, let list = part.list {
-        lines += [indentation + list.head] + filled(list.elements, indentation: indentation + "  ")
+      if line.count > width, case .list(let label, let elements) = part.argument {
+        lines.append("\(indentation)\(label): [")
+        lines += filled(elements.map(Part.init(element:)), indentation: indentation + "  ")
         line = "\(indentation)]\(part.end)"
       }
     }

@@ -62,8 +62,8 @@ enum SwiftName {
   /// The words with a meaning after a dot, which no property can have as its name.
   static let unusable: Set<String> = ["init", "self", "Self", "Type", "Protocol", "_"]
 
-  /// The properties of every managed object, and the members of the macro that it refuses as names of properties. A
-  /// variable may have the name of another method.
+  /// The properties of every managed object, and the members of the macro `@Entity`, which refuses them as names of
+  /// properties. A variable may have the name of another method.
   static let members: Set<String> = [
     "description", "entity", "entityDeclaration", "entityName", "hasChanges", "hashValue",
     "hasPersistentChangedValues", "initializeDefaults", "isDeleted", "isFault", "isInserted", "isUnavailable",
@@ -73,11 +73,14 @@ enum SwiftName {
   /// The members of the snapshots of entities with a parent.
   static let subentityMembers: Set<String> = ["inherited"]
 
+  /// The types that the macros write within a class or a structure, where they hide a type of that name.
+  static let nestedTypes: Set<String> = ["Object", "Parts", "Properties", "Snapshot"]
+
   /// The types and macros that generated sources name.
   static let types: Set<String> = [
     "Any", "AnyKeyPath", "Attribute", "Bool", "Codable", "Composite", "Data", "Date", "Decimal", "DeclaredEntity",
     "Double", "Entity", "Float", "Hashable", "Index", "Int", "Int16", "Int32", "Int64", "ManagedObject",
-    "ManagedObjectModel", "OrderedToMany", "Parts", "Protocol", "Relationship", "Self", "Sendable", "String",
-    "Subentity", "ToMany", "Transient", "Type", "URL", "UUID", "Unique",
+    "ManagedObjectModel", "OrderedToMany", "Protocol", "Relationship", "Self", "Sendable", "String",
+    "Subentity", "ToMany", "Transient", "Type", "URL", "UUID", "Unique", "WeakReference",
   ]
 }

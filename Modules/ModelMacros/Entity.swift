@@ -28,7 +28,8 @@
 /// `entityDeclaration`, `propertyNames`, and if needed `initializeDefaults` and `deletionHooks`, with the access level
 /// of the class, and the conformances to `DeclaredEntity` and `SnapshotProviding`. An access costs as much as an access
 /// with a handwritten `AttributeKey`. The class inherits from `ManagedObject` directly;
-/// ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses.
+/// ``Subentity(_:abstract:formerNames:userInfo:)`` declares its subclasses. A class cannot be named `Object`, `Properties`
+/// or `Snapshot`, because the types of these names within the class would hide it; its entity can.
 ///
 /// - Parameters:
 ///   - name: The name of the entity; the name of the class if `nil`.

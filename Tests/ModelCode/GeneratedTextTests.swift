@@ -223,6 +223,15 @@ struct GeneratedTextTests {
         """))
   }
 
+  @Test func `the name of a configuration stays whole beside a long list`() throws {
+    let names = (1...9).map { "Instrument\($0)" }
+    let file = ModelFile(
+      name: "Music", entities: names.map { .init($0) }, configurations: [.init("Local: [a, b]", entities: names)])
+    let code = try ModelCode(file, source: "Music.xcdatamodeld").generate()
+    let list = try #require(code.files.first { $0.name == "MusicModel.swift" }).text
+    #expect(list.contains("\n        \"Local: [a, b]\": [\n          Instrument1.self, Instrument2.self,"))
+  }
+
   @Test func `every line has at most 100 columns`() throws {
     for (name, text) in try files(CodeOptions(style: .base, access: .public)) {
       let long = text.split(separator: "\n").filter { $0.count > 100 }

@@ -98,6 +98,13 @@ struct GeneratedVariableTests {
     #expect(try code(attribute).lines == ["  \(line)"])
   }
 
+  @Test func `the default of a weak reference is left out, with a warning`() throws {
+    let code = try code(
+      .init("n", .string, default: "x-coherence://A/Track/p1", userInfo: ["coherence.type": "weakReference"]))
+    #expect(code.lines == ["  var n: WeakReference<ManagedObject>"])
+    #expect(code.warnings.contains { $0.hasPrefix("The default of 'n' of 'Track' is left out") }, "\(code.warnings)")
+  }
+
   @Test(arguments: ["canonical:(a", "canonical:(a-b)", "canonical:(", "now()"])
   func `a derivation of texts that no rule has makes an ordinary variable, with a warning`(text: String) throws {
     let code = try code(.init("n", .string, derivation: text))

@@ -121,13 +121,14 @@ struct GeneratorWarningTests {
 
   @Test(arguments: [
     ("Date", "would hide the type"), ("Sendable", "would hide the type"), ("Attribute", "would hide the type"),
-    ("class", "cannot be"),
+    ("WeakReference", "would hide the type"), ("Snapshot", "would hide the class"),
+    ("Object", "would hide the class"), ("class", "cannot be"),
   ])
-  func `a class with the name of a type that sources use is refused`(name: String, reason: String) {
+  func `a class with the name of a type that sources use or contain is refused`(name: String, reason: String) {
     #expect(fault(of: ModelFile(entities: [.init(name)]))?.contains(reason) == true)
   }
 
-  @Test(arguments: ["self", "init", "_", "class", "Date"])
+  @Test(arguments: ["self", "init", "_", "class", "Date", "Parts", "Properties"])
   func `a composite with a name that no structure can have is refused`(name: String) {
     let file = ModelFile(
       name: "Music", entities: [.init("Track")], composites: [.init(name, parts: [.init("width", .double)])])

@@ -124,6 +124,21 @@ struct ModelPackageTests {
     #expect(second.attribute(named: "crate.p.y")?.formerNames.contains("crate.p.x") == true)
   }
 
+  @Test func `a part of a composite that a written version renames has its former name in a later version`() throws {
+    func version(_ part: String, _ formerNames: String...) throws -> ModelFile {
+      let shelf = Entity("Shelf") {
+        CompositeAttribute("box", parts: [Attribute(part, .double, optional: true, formerNames: formerNames)])
+      }
+      return ModelFile(try ManagedObjectModel(name: "M", entities: [shelf]))
+    }
+    let package = ModelPackage(
+      name: "M",
+      versions: [.init("1", try version("x")), .init("2", try version("y", "box.x")), .init("3", try version("y"))],
+      currentVersion: "3")
+    let shelf = try package.current.model().entity(named: "Shelf")
+    #expect(shelf.attribute(named: "box.y")?.formerNames == ["box.x"])
+  }
+
   @Test func `a missing file, a compiled model and an empty package throw errors with advice`() throws {
     #expect { try ModelFile(contentsOf: directory.file("None.xcdatamodeld")) } throws: { ErrorCode.modelNotFound ~= $0 }
     #expect { try ModelFile(contentsOf: directory.file("Music.momd")) } throws: { "\($0)".contains("copy") }

@@ -26,6 +26,19 @@ import Testing
       corrected("var genres: OrderedToMany<Genre>?", by: "remove the optional") == "var genres: OrderedToMany<Genre>")
   }
 
+  @Test func `a type is added to a property whose type follows from its value`() {
+    #expect(
+      corrected("@Relationship var album = Album()", by: "make the type optional")
+        == "@Relationship var album: Album? = Album()")
+    #expect(
+      corrected("@Relationship var album = Album()", by: "make the type optional, and the relationship required")
+        == "@Relationship(required: true) var album: Album? = Album()")
+    #expect(
+      corrected(
+        "@Attribute(.derived(.average(\"tracks.length\"))) var mean = 0", by: "replace the type by 'Double?'")
+        == "@Attribute(.derived(.average(\"tracks.length\"))) var mean: Double? = 0")
+  }
+
   @Test(arguments: ["@Attribute", "@Attribute()"])
   func `an option is added to a marker without arguments`(marker: String) {
     #expect(

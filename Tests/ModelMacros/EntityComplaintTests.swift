@@ -56,6 +56,15 @@ import Testing
       ])
   }
 
+  @Test(arguments: ["Object", "Properties", "Snapshot"])
+  func `a class with the name of a type that the macro writes within it is diagnosed`(name: String) {
+    #expect(
+      complaints(of: "@Entity final class \(name): ManagedObject {\n}") == [
+        "1 | The macro writes a type '\(name)' within the class, which hides the class; choose another name for the "
+          + "class, and keep the name of the entity by '@Entity(\"\(name)\")'."
+      ])
+  }
+
   @Test func `a private class within a type is diagnosed`() {
     #expect(
       complaints(of: "enum Music {\n@Entity private final class Track: ManagedObject {\n}\n}") == [

@@ -121,7 +121,7 @@ import Testing
 
   @Test func `classes without properties have no names of their own`() {
     expect(
-      ["propertyNames<Root: Track>(from root: Root.Type) -> [AnyKeyPath: String] { [:] }"], of: "",
+      ["propertyNames<_Root: Track>(from root: _Root.Type) -> [AnyKeyPath: String] { [:] }"], of: "",
       in: "@Entity class Track: ManagedObject")
     expect(
       ["propertyNames: [AnyKeyPath: String] { Release.propertyNames(from: Single.self) }"], of: "",

@@ -136,7 +136,7 @@ import Testing
         "\(table)let title = ", "let note = ", "fileprivate let secret = ",
         "\(table)struct Snapshot: CoherenceCore.EntitySnapshot",
         "fileprivate init(objectID: CoherenceCore.ManagedObjectID? = nil, title: String, note: String, secret: String)",
-        "\(table)static func propertyNames<Root: Track>(from root: Root.Type) -> [AnyKeyPath: String]",
+        "\(table)static func propertyNames<_Root: Track>(from root: _Root.Type) -> [AnyKeyPath: String]",
       ])
   }
 
@@ -148,7 +148,7 @@ import Testing
         @dynamicMemberLookup struct Properties: CoherenceCore.EntityProperties {
         static let table = Properties()
         let chart = CoherenceCore.AttributeKey<Int>("chart")
-        subscript <Key>(dynamicMember keyPath: KeyPath<Release.Properties, Key>) -> Key {
+        subscript <_Key>(dynamicMember keyPath: KeyPath<Release.Properties, _Key>) -> _Key {
         Release.Properties.table[keyPath: keyPath]
         }
         }

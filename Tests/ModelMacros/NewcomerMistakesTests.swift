@@ -100,6 +100,22 @@
       #expect(try Self.errors(of: Self.correct).isEmpty)
     }
 
+    @Test func `entities may have the usual names of generic parameters`() throws {
+      let source = """
+        import CoherenceModelMacros
+
+        @Entity class Root: ManagedObject { var name = "" }
+        @Subentity final class Branch: Root { var height = 0 }
+        @Entity class Key: ManagedObject { var name = "" }
+        @Subentity class Value: Key { var text = "" }
+        @Subentity final class Phrase: Value { var length = 0 }
+
+        func text(of phrase: Phrase) -> String { phrase.name + phrase.text }
+
+        """
+      #expect(try Self.errors(of: source).isEmpty)
+    }
+
     @Test func `a module of the main actor declares entities as nonisolated`() throws {
       let source = Self.correct.replacing(#/(public final |final )?class /#) { "nonisolated \($0.0)" }
       let isolated = source.replacing("func owners", with: "nonisolated func owners")

@@ -34,7 +34,7 @@ private enum Library {
     #expect(model.warnings.isEmpty)
     let container = GenericPersistentContainer<ContextStrategy.Direct>(
       name: "Plain", managedObjectModel: model, storeLocation: directory.url)
-    try container.attachPersistentStore(for: backend.configuration(named: UUID().uuidString.filter(\.isHexDigit)))
+    try container.attachPersistentStore(for: backend.newConfiguration())
     return container
   }
 

@@ -232,10 +232,9 @@ extension DeclarationBuilder {
     if let entity = source.inverseEntity, source.inverse != nil, entity != source.destination {
       warnings.append("Relationship '\(path)' has its inverse at '\(source.destination)', not at '\(entity)'.")
     }
-    let isToMany = source.isToMany || (source.maximumCount ?? 1) > 1
     let userInfo = FileSetting.withoutSettings(source.userInfo)
     let former = file.formerNames(source.renamingIdentifier, source.userInfo, at: path)
-    guard isToMany else {
+    guard source.isEffectivelyToMany else {
       return Relationship(
         source.name, toOne: source.destination, inverse: source.inverse, optional: source.isOptional,
         deleteRule: source.deleteRule, formerNames: former, userInfo: userInfo)

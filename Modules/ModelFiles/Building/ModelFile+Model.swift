@@ -31,7 +31,7 @@ extension ModelFile {
 
   /// Sentences about the parts of the file that the built model leaves out: transient properties, fetched properties
   /// without a readable request, indexes of expressions, and settings and elements without an effect. Settings of the
-  /// editor have no sentence.
+  /// editor have no sentence. Each access builds the declarations.
   public var warnings: [String] {
     var builder = DeclarationBuilder(self)
     _ = builder.entities(classes: .generic)
@@ -83,6 +83,7 @@ extension ModelFile {
     }
   }
 
+  /// The names of entities by configuration. ``checkNames(_:)`` refuses a second configuration of one name.
   fileprivate var configurationMembers: [String: [String]] {
     Dictionary(configurations.map { ($0.name, $0.entities) }, uniquingKeysWith: { first, _ in first })
   }
@@ -90,10 +91,11 @@ extension ModelFile {
   /// Throws an error with all faults, if the list has any.
   private func refuse(_ faults: [String]) throws(CoherenceError) {
     guard !faults.isEmpty else { return }
-    throw CoherenceError(.invalidModel, prefix + faults.joined(separator: " "))
+    throw CoherenceError(.invalidModel, errorPrefix + faults.joined(separator: " "))
   }
 
-  fileprivate var prefix: String {
+  /// The beginning of an error's sentences, with the path of a file that was read.
+  fileprivate var errorPrefix: String {
     source.path.map { "The model file '\($0)' is invalid: " } ?? "The model file is invalid: "
   }
 }
@@ -107,7 +109,7 @@ extension ManagedObjectModel {
         notes: parts.warnings, name: file.name, entities: parts.entities, configurations: file.configurationMembers,
         versionIdentifiers: Set([file.versionIdentifier].compactMap(\.self)))
     } catch var error as CoherenceError {
-      error.message = file.prefix + error.message
+      error.message = file.errorPrefix + error.message
       throw error
     }
   }

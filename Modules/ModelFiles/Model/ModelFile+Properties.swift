@@ -123,6 +123,8 @@ extension ModelFile {
     public var minimumCount: Int?
     /// The greatest number of members; `nil` without a bound. The editor writes 1 for to-one relationships.
     public var maximumCount: Int?
+    /// Whether the relationship has members: by the editor's flag, or by a greatest number above one.
+    package var isEffectivelyToMany: Bool { isToMany || (maximumCount ?? 1) > 1 }
     /// The name that the relationship had in the version before; the editor's renaming identifier.
     public var renamingIdentifier: String?
     /// Texts of the application by key.

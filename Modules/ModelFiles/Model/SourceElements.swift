@@ -1,6 +1,8 @@
-/// Elements with attributes or elements beyond the list or dictionary that represents them, such as the entries of a
-/// user info. They are written as they were read, as long as the value is the one that was read.
+/// The elements of XML behind a list or dictionary of the model, such as the entries of a user info, with attributes and
+/// elements that the value does not represent. As long as the value is unchanged, the elements are written as they were
+/// read, so that a file of a newer editor loses nothing.
 struct SourceElements<Value: Sendable & Hashable>: Sendable, Hashable {
+  /// The value as it was read.
   let value: Value
   let elements: [ModelFile.Markup]
 

@@ -5,6 +5,8 @@ import Foundation
 struct ModelSearch {
   /// The name of the model.
   let name: String
+  // The depth and the limit bound a search without a result: links may form a cycle, and resources may be many.
+
   /// The greatest depth of the searched directories of resources.
   private static let depth = 4
   /// The greatest number of directories searched below one root.
@@ -54,7 +56,7 @@ struct ModelSearch {
       .filter { FileManager.default.fileExists(atPath: $0.path) }
   }
 
-  /// The packages of the name in a directory and the directories in it.
+  /// The packages of the name in a directory and the directories in it, from the top, within the bounds.
   private func deepPackages(in root: URL) -> [URL] {
     var found: [URL] = []
     var level = [root]
@@ -72,7 +74,8 @@ struct ModelSearch {
     return found
   }
 
-  /// The first of some packages, if all of them have the same contents.
+  /// The first of the packages, whose contents must be the same: a package may be copied into several bundles. `nil` for
+  /// none.
   private func only(_ urls: [URL]) throws -> URL? {
     guard let first = urls.first else { return nil }
     guard urls.count > 1 else { return first }

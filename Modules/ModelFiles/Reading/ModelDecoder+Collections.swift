@@ -1,3 +1,5 @@
+// Each function makes a part from its element. Attributes and elements that the part does not represent stay with it, so
+// that they are written again.
 extension ModelDecoder {
   mutating func composite(_ node: XMLNode) throws(XMLFault) -> ModelFile.Composite {
     var reader = ElementReader(node, path: path)
@@ -29,6 +31,7 @@ extension ModelDecoder {
     return configuration
   }
 
+  /// A fetch request: a template of the model, or the request of a fetched property.
   func template(_ node: XMLNode) throws(XMLFault) -> ModelFile.FetchTemplate {
     var reader = ElementReader(node, path: path)
     var template = ModelFile.FetchTemplate(try reader.required("name"), entity: try reader.required("entity"))
@@ -45,6 +48,7 @@ extension ModelDecoder {
     var property = ModelFile.FetchedProperty(try reader.required("name"), request: nil)
     property.otherAttributes = reader.unreadAttributes
     for child in node.children {
+      // A second request has no place in the property, and is kept as another element.
       if child.name == "fetchRequest", property.request == nil {
         property.request = try template(child)
       } else if child.name == "userInfo" {
@@ -85,6 +89,7 @@ extension ModelDecoder {
     return index
   }
 
+  /// The lists of properties in an element `uniquenessConstraints`.
   func uniqueness(_ node: XMLNode) throws(XMLFault) -> [[String]] {
     var lists: [[String]] = []
     for constraint in node.children where constraint.name == "uniquenessConstraint" {

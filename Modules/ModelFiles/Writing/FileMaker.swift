@@ -1,7 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// Makes the parts of a file from the descriptions of a model.
+/// Makes the parts of a file from the descriptions of a model, and collects the composite types of the attributes and the
+/// sentences about omitted parts on the way.
 struct FileMaker {
   private let model: ManagedObjectModel
   private(set) var composites: [ModelFile.Composite] = []
@@ -9,12 +10,14 @@ struct FileMaker {
 
   init(_ model: ManagedObjectModel) { self.model = model }
 
+  /// Makes an entity with its own properties: those that the parent has are left to the parent.
   mutating func entity(_ entity: EntityDescription) -> ModelFile.Entity {
     var part = ModelFile.Entity(entity.name, className: className(entity), parent: entity.superentity?.name)
     part.isAbstract = entity.isAbstract
     part.userInfo = entity.userInfo
     setFormerNames(entity.formerNames, &part.renamingIdentifier, &part.userInfo)
     let own = entity.attributes.filter { $0.entity === entity }
+    // A composite has one attribute in the file, at the place of its first part.
     var finished: Set<String> = []
     for attribute in own {
       let name = compositeName(of: attribute, in: entity)
@@ -40,7 +43,8 @@ struct FileMaker {
     return part
   }
 
-  /// The name of the class for the file; with its module where two classes of the model have one name.
+  /// The name of the class for the file, with its module where two classes of the model have one name; `nil` for
+  /// `ManagedObject` itself.
   private func className(_ entity: EntityDescription) -> String? {
     guard entity.objectClass != ManagedObject.self else { return nil }
     let short = String(describing: entity.objectClass)
@@ -50,11 +54,18 @@ struct FileMaker {
     return isShared ? String(reflecting: entity.objectClass) : short
   }
 
+  /// The name of the entity's composite with an attribute as its part; `nil` for an attribute by itself.
   private func compositeName(of attribute: AttributeDescription, in entity: EntityDescription) -> String? {
     entity.composites.first { $0.value.contains(attribute.slot) }?.key
   }
 
-  /// An attribute of a composite type with the given parts. Parts with longer names become composites again.
+  /// Makes an attribute of a composite type, and the type. Parts of parts, with a further dot in their names, become
+  /// composites again.
+  ///
+  /// - Parameters:
+  ///   - parts: The attributes of the model below the composite, with paths as their names.
+  ///   - type: The name of the type: the entity's name and the names of the composites on the path.
+  ///   - prefix: The path of the composite, with a dot at its end.
   private mutating func composite(
     _ name: String, _ parts: [AttributeDescription], type: String, prefix: String
   ) -> ModelFile.Attribute {
@@ -78,6 +89,7 @@ struct FileMaker {
     return ModelFile.Attribute(name, .composite, optional: made.allSatisfy(\.isOptional), compositeName: uniqueType)
   }
 
+  /// The fetched properties that the entity does not inherit.
   private mutating func fetchedProperties(of entity: EntityDescription) -> [ModelFile.FetchedProperty] {
     let inherited = Set(entity.superentity?.fetchedProperties.map(\.name) ?? [])
     return entity.fetchedProperties.filter { !inherited.contains($0.name) }.map { property in
@@ -106,10 +118,8 @@ struct FileMaker {
     }
     if attribute.name == name {
       setFormerNames(attribute.formerNames, &part.renamingIdentifier, &part.userInfo)
-    } else if !attribute.formerNames.isEmpty {
-      // The former names of a composite's part are paths, and a renaming identifier is a name.
-      let names = attribute.formerNames.map { $0.contains(".") ? $0 : "." + $0 }
-      part.userInfo[FileSetting.formerNames] = names.joined(separator: ",")
+    } else {
+      setFormerNames(of: attribute, named: name, &part)
     }
     if part.kind == .data || part.kind == .transformable {
       part.userInfo[FileSetting.data] = ValueText.text(attribute.defaultValue)
@@ -123,6 +133,24 @@ struct FileMaker {
     return part
   }
 
+  /// Sets the former names of a composite's part. The names are paths, and a renaming identifier is a name in the same
+  /// composite, by which later versions of a package find the part of this version.
+  private func setFormerNames(of attribute: AttributeDescription, named name: String, _ part: inout ModelFile.Attribute)
+  {
+    var names = attribute.formerNames
+    let composite = attribute.name.dropLast(name.count)
+    if let first = names.first, first.hasPrefix(composite) {
+      let former = first.dropFirst(composite.count)
+      if !former.isEmpty, !former.contains(".") {
+        part.renamingIdentifier = String(former)
+        names.removeFirst()
+      }
+    }
+    guard !names.isEmpty else { return }
+    part.userInfo[FileSetting.formerNames] = names.map { $0.contains(".") ? $0 : "." + $0 }.joined(separator: ",")
+  }
+
+  /// Sets the kind of a type in the editor, and for a type without such a kind the settings in the user info.
   private func setType(_ type: AttributeType, of part: inout ModelFile.Attribute) {
     switch type {
     case .enumeration(let raw, let cases):
@@ -187,6 +215,7 @@ struct FileMaker {
     return part
   }
 
+  /// Sets the latest former name, for which the editor has a field, and the further ones as a setting.
   private func setFormerNames(_ names: [String], _ identifier: inout String?, _ userInfo: inout [String: String]) {
     identifier = names.first
     if names.count > 1 { userInfo[FileSetting.formerNames] = names.dropFirst().joined(separator: ",") }

@@ -33,8 +33,20 @@ struct EntityChecks {
     ).diagnostic(at: node, fixes: [fix])
   }
 
+  /// The types that the macro writes within the class, where they hide a class of that name.
+  private static let nestedTypes: Set<String> = ["Object", "Properties", "Snapshot"]
+
   /// The problems that leave the macro without an expansion.
   var classProblems: [Diagnostic] {
+    if Self.nestedTypes.contains(entity.name) {
+      return [
+        Problem(
+          "className",
+          "The macro writes a type '\(entity.name)' within the class, which hides the class; choose another name for the "
+            + "class, and keep the name of the entity by '\(entity.marker.trimmedName)(\"\(entity.name)\")'."
+        ).diagnostic(at: entity.declaration.name)
+      ]
+    }
     if let parameters = entity.declaration.genericParameterClause {
       return [
         Problem("generic", "A generic class cannot be an entity, because each entity has one class and one table.")

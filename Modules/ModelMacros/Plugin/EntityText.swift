@@ -1,6 +1,8 @@
 import SwiftSyntax
 
 /// The members that `@Entity` writes.
+///
+/// The names of generic parameters begin with an underscore, because they hide classes: an entity may be called `Root`.
 struct EntityText {
   private let entity: EntityClass
   private let properties: [StoredProperty]
@@ -29,7 +31,7 @@ struct EntityText {
     let keys = properties.map { "\($0.keyAccess)let \($0.identifier) = \($0.key)" }
     let lookup = entity.parent.map { parent in
       """
-      \(entity.access)subscript<Key>(dynamicMember keyPath: KeyPath<\(parent).Properties, Key>) -> Key {
+      \(entity.access)subscript<_Key>(dynamicMember keyPath: KeyPath<\(parent).Properties, _Key>) -> _Key {
       \(parent).Properties.table[keyPath: keyPath]
       }
       """
@@ -85,14 +87,18 @@ struct EntityText {
     return [
       "\(head) { \(entity.name).propertyNames(from: \(entity.name).self) }",
       """
-      \(entity.access)static func propertyNames<Root: \(entity.name)>(from root: Root.Type) -> [AnyKeyPath: String] {
-      \(names(from: "Root", type: "root"))
+      \(entity.access)static func propertyNames<_Root: \(entity.name)>(from root: _Root.Type) -> [AnyKeyPath: String] {
+      \(names(from: "_Root", type: "root"))
       }
       """,
     ]
   }
 
-  /// The dictionary of the names by key path, of a root with a type.
+  /// The dictionary of the names by key path.
+  ///
+  /// - Parameters:
+  ///   - root: The name of the class whose key paths have the names: this class, or a subclass as a generic parameter.
+  ///   - type: The expression for the class, for the call that finds the inherited names.
   private func names(from root: String, type: String) -> String {
     let entries = properties.map { "\\\(root).\($0.identifier): \"\($0.name)\"" }
     let own = entries.isEmpty ? "[:]" : "[\(entries.joined(separator: ", "))]"

@@ -16,6 +16,7 @@ struct PropertyChecks {
 
   private var binding: PatternBindingSyntax { property.declaration.bindings.first! }
 
+  /// The node of diagnostics of the type: the annotation, or the name of a property without one.
   private var typeNode: Syntax { binding.typeAnnotation.map { Syntax($0.type) } ?? Syntax(binding.pattern) }
 
   var problems: [Diagnostic] {
@@ -30,7 +31,7 @@ struct PropertyChecks {
 
   // MARK: - Names and types
 
-  /// The members of `ManagedObject`, and the members that the macro writes.
+  /// The members of `ManagedObject`, the members that the macro writes, and the words with a meaning after a dot.
   private static let reserved: Set<String> = [
     "entity", "objectID", "managedObjectContext", "hasChanges", "hasPersistentChangedValues", "isInserted",
     "isUpdated", "isDeleted", "isFault", "isUnavailable", "version", "description", "hashValue", "Properties",
@@ -55,12 +56,25 @@ struct PropertyChecks {
     ).diagnostic(at: typeNode, fixes: [replacingType(by: "\(property.shape.text)?", "replace '!' by '?'")])
   }
 
+  /// The correction that replaces the type of the property, or adds a type that follows from the initial value so far.
   private func replacingType(by text: String, _ message: String) -> FixIt {
+    .replacing(binding, by: retyped(as: text), message)
+  }
+
+  /// The name and the initial value of the property with another type.
+  private func retyped(as text: String) -> PatternBindingSyntax {
+    var changed = binding
     var type = TypeSyntax(stringLiteral: text)
-    type.leadingTrivia = typeNode.leadingTrivia
-    type.trailingTrivia = typeNode.trailingTrivia
-    return FixIt(
-      message: Correction(message: message), changes: [.replace(oldNode: typeNode, newNode: Syntax(type))])
+    if let annotation = binding.typeAnnotation {
+      type.leadingTrivia = annotation.type.leadingTrivia
+      type.trailingTrivia = annotation.type.trailingTrivia
+      changed.typeAnnotation = annotation.with(\.type, type)
+    } else {
+      type.trailingTrivia = binding.pattern.trailingTrivia
+      changed.pattern.trailingTrivia = []
+      changed.typeAnnotation = TypeAnnotationSyntax(colon: .colonToken(trailingTrivia: .space), type: type)
+    }
+    return changed
   }
 
   private var typeProblems: [Diagnostic] {
@@ -89,7 +103,7 @@ struct PropertyChecks {
           "collection",
           "A list of values is stored as a 'Codable' value, and a list of objects as 'ToMany' or 'OrderedToMany'; mark "
             + "'\(property.name)' with '@Attribute(.codable)', or change the type."
-        ).diagnostic(at: typeNode, fixes: [addCodable] + listFixes)
+        ).diagnostic(at: typeNode, fixes: [addingCodable] + listFixes)
       ]
     }
     if property.kind == .codable, !shape.isOptional, !shape.isCollection, property.modelDefault == nil {
@@ -110,19 +124,16 @@ struct PropertyChecks {
     let type = collection == "Set" ? "ToMany" : "OrderedToMany"
     let text = "\(type)<\(element.trimmedDescription)>"
     let message = "replace the type by '\(type)'"
-    guard binding.initializer != nil, let annotation = binding.typeAnnotation else {
-      return [replacingType(by: text, message)]
-    }
+    guard binding.initializer != nil else { return [replacingType(by: text, message)] }
     // A relationship has no default.
-    var changed = binding
-    changed.typeAnnotation = annotation.with(\.type, TypeSyntax(stringLiteral: text))
+    var changed = retyped(as: text)
     changed.initializer = nil
     changed.trailingTrivia = binding.trailingTrivia
     return [.replacing(binding, by: changed, message)]
   }
 
   /// The correction that adds the option `.codable`.
-  private var addCodable: FixIt {
+  private var addingCodable: FixIt {
     var changed = property.declaration
     if let marker = changed.marker("Attribute") {
       let codable: ExprSyntax = ".codable"
@@ -255,8 +266,7 @@ struct PropertyChecks {
   }
 
   private var toManyProblems: [Diagnostic] {
-    guard let required = relationship?.argumentList.first(where: { $0.label?.text == "required" }),
-      let relationship
+    guard let relationship, let required = relationship.argumentList.first(where: { $0.label?.text == "required" })
     else { return [] }
     return [
       Problem(
@@ -269,7 +279,6 @@ struct PropertyChecks {
   }
 
   private var toOneProblems: [Diagnostic] {
-    var problems: [Diagnostic] = []
     let shape = property.shape
     if shape.isCollection {
       return [
@@ -279,7 +288,7 @@ struct PropertyChecks {
         ).diagnostic(at: typeNode, fixes: listFixes)
       ]
     }
-    if !shape.isOptional { problems.append(notOptional) }
+    var problems = shape.isOptional ? [] : [notOptional]
     for label in ["minimumCount", "maximumCount"] {
       guard let relationship, let argument = relationship.argumentList.first(where: { $0.label?.text == label }) else {
         continue
@@ -306,11 +315,7 @@ struct PropertyChecks {
           element.as(AttributeSyntax.self)?.id == relationship.id
             ? .attribute(relationship.adding("required: true")) : element
         })
-      var type = TypeSyntax(stringLiteral: "\(text)?")
-      type.trailingTrivia = typeNode.trailingTrivia
-      changed.bindings = PatternBindingListSyntax([
-        binding.with(\.typeAnnotation, binding.typeAnnotation?.with(\.type, type))
-      ])
+      changed.bindings = PatternBindingListSyntax([retyped(as: "\(text)?")])
       fixes.append(
         .replacing(property.declaration, by: changed, "make the type optional, and the relationship required"))
     }

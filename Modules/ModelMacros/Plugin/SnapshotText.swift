@@ -87,7 +87,7 @@ struct SnapshotText {
       set { inherited.objectID = newValue }
       }
 
-      \(access)subscript<Value>(dynamicMember keyPath: WritableKeyPath<\(inherited), Value>) -> Value {
+      \(access)subscript<_Value>(dynamicMember keyPath: WritableKeyPath<\(inherited), _Value>) -> _Value {
       get { inherited[keyPath: keyPath] }
       set { inherited[keyPath: keyPath] = newValue }
       }

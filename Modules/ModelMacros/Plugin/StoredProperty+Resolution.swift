@@ -19,6 +19,9 @@ extension StoredProperty {
   var mayBeRelationship: Bool { shape.isOptional && !hasMarker && modelDefault == nil && objectDefault == nil }
 
   /// The declaration of the type with the key; `nil` for a property whose text shows its kind.
+  ///
+  /// `key` is a to-one key for the class of an entity. With `@Attribute` or a default, `attributeKey` makes such a key a
+  /// compile-time error.
   var resolution: String? {
     guard needsResolution else { return nil }
     let resolution = "CoherenceModelMacros.PropertyResolution"

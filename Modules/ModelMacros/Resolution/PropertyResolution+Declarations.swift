@@ -1,3 +1,5 @@
+// `@Entity` writes a call of these functions for each property of a type that the macro does not know. The compiler
+// chooses the overload by the type of the key.
 extension PropertyResolution {
   /// Declares a property of an optional type without options: an attribute.
   public static func declaration<Value: AttributeConvertible>(
