@@ -128,8 +128,8 @@ import Testing
     func price(_ value: AttributeValue) -> FetchPredicate {
       .comparison(.path(PropertyPath("price")), .less, .value(value))
     }
-    let great = try #require(Decimal(string: "125e127"))
-    #expect(try price(.double(1.25e129)).checked(for: album) == price(.decimal(great)))
+    let great = try #require(Decimal(string: "100e127"))
+    #expect(try price(.double(1e129)).checked(for: album) == price(.decimal(great)))
     #expect(try price(.double(1e300)).checked(for: album) == price(.double(1e300)))
   }
 

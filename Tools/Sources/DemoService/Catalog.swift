@@ -6,7 +6,8 @@ public struct Catalog: Sendable, Equatable {
   public private(set) var packages: [PackageRecord]
   private let indexOfName: [String: Int]
 
-  /// Makes a catalog. Drops later packages with the name of an earlier package, and dependencies on unknown packages.
+  /// Makes a catalog. Drops later packages with the name of an earlier package, and dependencies on unknown packages, on the
+  /// package itself, and on a package that is listed before.
   public init(_ candidates: [PackageRecord]) {
     var seen: Set<String> = []
     let unique = candidates.filter { seen.insert($0.name).inserted }.sorted { $0.name < $1.name }
@@ -27,9 +28,11 @@ public struct Catalog: Sendable, Equatable {
   /// The names of all sections, sorted.
   public var sections: [String] { Set(packages.map(\.section)).sorted() }
 
+  /// The package with a name; `nil` for an unknown name.
   public subscript(name: String) -> PackageRecord? { indexOfName[name].map { packages[$0] } }
 
-  /// Applies an edit and returns the package's new value; `nil` for an unknown package.
+  /// Applies the given values of an edit, and counts the edit as a revision. Returns the package's new value; `nil` for an
+  /// unknown package.
   public mutating func apply(_ edit: PackageEdit, to name: String) -> PackageRecord? {
     guard let index = indexOfName[name] else { return nil }
     var package = packages[index]

@@ -1,5 +1,6 @@
 import CoherenceCore
 import CoherencePersistedActions
+import CoherenceRefresh
 import Foundation
 import Testing
 
@@ -120,6 +121,24 @@ struct ActionsCommandTests {
     let unknown = try place.run("schedule", "run", then: ["weekly"])
     #expect(
       unknown.status == 1 && unknown.error.hasPrefix("error: The store has no schedule 'weekly'; it has 'nightly'."))
+    try application.close()
+  }
+
+  @Test(arguments: [(3600.0, "running"), (-3600.0, "interrupted")])
+  func `a refresh runs until the end of its lease, and is interrupted afterwards`(
+    time: Double, state: String
+  ) async throws {
+    let place = StorePlace.sqlite
+    defer { try? place.remove() }
+    let application = try Application(place)
+    try await application.refreshTasks()
+    try application.save { context in
+      let record = try #require(
+        try context.fetch(FetchRequest<ManagedObject>(entityName: RefreshStatus.entityName)).first)
+      try record.setValue(UUID(), for: "owner")
+      try record.setValue(Date(timeIntervalSinceNow: time), for: "leaseEnd")
+    }
+    #expect(try place.run("schedule", "list").output.contains(state))
     try application.close()
   }
 }

@@ -35,6 +35,10 @@ struct Mutate: ParsableCommand {
   @Option(help: "The number of mutants that are tested at a time.")
   var jobs = 1
 
+  @Flag(
+    help: "Use the last run's build and its record of the tests that reach the mutants, of the same seed and count.")
+  var built = false
+
   @Flag(help: "List the mutants, and build and test none.")
   var list = false
 
@@ -54,6 +58,7 @@ struct Mutate: ParsableCommand {
     if !folders.isEmpty { run.folders = folders }
     if !only.isEmpty { run.only = Set(only) }
     run.jobs = jobs
+    run.usesLastBuild = built
     run.includesTests = { [tests, without] target in
       (tests.isEmpty || tests.contains { target.contains($0) }) && !without.contains { target.contains($0) }
     }

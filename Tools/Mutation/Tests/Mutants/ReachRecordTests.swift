@@ -22,6 +22,18 @@ struct ReachRecordTests {
     #expect(record.testCount == 3)
   }
 
+  @Test func `a test has the number of mutants that it reaches`() {
+    #expect(record.mutantCounts["CoreTests.Fetching/sorts()"] == 1)
+    #expect(ReachRecord(lines: "3 A.b()/B.swift:1:2\n4 A.b()/B.swift:1:2").mutantCounts == ["A.b()": 2])
+  }
+
+  @Test func `a summary of passed tests has their duration`() {
+    let passed = "✔ Test run with 237 tests in 52 suites passed after 213.829 seconds."
+    let failed = "✘ Test run with 2 tests failed after 1.5 seconds with 1 issue."
+    #expect(TestProgram.seconds(inSummary: Substring(passed)) == 213.829)
+    #expect(TestProgram.seconds(inSummary: Substring(failed)) == nil)
+  }
+
   @Test func `the filter of single tests matches these tests and no others`() throws {
     let selection = TestSelection(tests: ["CoreTests.Fetching/sorts()", "MapTests.free()"])
     let filter = try Regex(selection.filter)

@@ -1,9 +1,10 @@
 import Foundation
 
-/// Writes records in PostgreSQL's binary form into a reused buffer.
+/// Writes records in PostgreSQL's binary form into a reused buffer: for a COPY, or as the parameters of a statement.
 struct PersonEncoder {
   private(set) var bytes: [UInt8] = []
-  /// The offset of each field's bytes, and their number; -1 for a missing value.
+  /// The offset of each parameter's bytes, and their number; -1 for a missing value. Empty for a COPY, whose bytes have the
+  /// lengths.
   private(set) var fields: [(start: Int, count: Int)] = []
 
   init() { bytes.reserveCapacity(1 << 17) }
@@ -15,12 +16,14 @@ struct PersonEncoder {
 
   // MARK: COPY
 
+  /// The header of the format: the signature, no flags, and an extension of no bytes.
   mutating func beginCopy() {
     bytes.append(contentsOf: Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00])
     append(Int32(0))
     append(Int32(0))
   }
 
+  /// The trailer of the format, in place of a tuple's number of fields.
   mutating func endCopy() { append(Int16(-1)) }
 
   /// One tuple: the number of fields, and each with its length.
@@ -31,7 +34,7 @@ struct PersonEncoder {
 
   // MARK: Parameters
 
-  /// The fields of a statement's parameters.
+  /// The parameters of a statement, whose positions are in `fields`.
   mutating func appendParameters(_ person: Person) { encode(person, withLengths: false) }
 
   // MARK: Fields
@@ -71,6 +74,7 @@ struct PersonEncoder {
     if withLengths { append(Int32(-1)) } else { fields.append((bytes.count, -1)) }
   }
 
+  /// Writes the length of the next field for a COPY, or adds its position to the fields of a statement.
   @inline(__always) private mutating func prepare(_ count: Int, _ withLengths: Bool) {
     if withLengths { append(Int32(count)) } else { fields.append((bytes.count, count)) }
   }

@@ -14,7 +14,7 @@ extension Workbench {
       goals: [])
   }
 
-  /// One update for each move, of a list that is indexed as Coherence indexes its lists.
+  /// The least work of a move: an update of one position. The index is the index of a list of Coherence.
   private func rawMoves(_ file: URL, _ members: Int, _ moves: Int) throws -> Sample {
     let connection = try RawSQLite(path: file.path)
     try connection.execute("CREATE TABLE track (id INTEGER PRIMARY KEY, title TEXT, album INTEGER, position INTEGER)")
@@ -30,6 +30,7 @@ extension Workbench {
     }
   }
 
+  /// The same moves by objects, each with a save.
   private func moves(_ file: URL, _ members: Int, _ moves: Int) throws -> Sample {
     let model = try ManagedObjectModel {
       Entity("Album") { Relationship("tracks", toMany: "Track", inverse: "album", ordered: true) }

@@ -38,6 +38,7 @@ struct SizeBench {
     return SizeTable.Row(operation, nanoseconds: nanoseconds, isCutShort: nanoseconds.count < sizes.count)
   }
 
+  /// The costs of all runs at one size: at least one.
   private func costs(of operation: SizedOperation, _ size: Int) throws -> [SizeCost] {
     let start = ContinuousClock.now
     var costs: [SizeCost] = []

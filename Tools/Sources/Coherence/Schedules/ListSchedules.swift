@@ -98,6 +98,7 @@ struct WatchSchedules: ReportingCommand {
 }
 
 extension WatchedRow {
+  /// The row of a schedule. A change of the state, the next date or the number of failures is worth a line.
   init(schedule: PersistedActionInfo) {
     let name = schedule.scheduleName ?? schedule.handle.name
     self.init(
@@ -110,16 +111,16 @@ extension WatchedRow {
       fingerprint: [schedule.state.rawValue, schedule.dueDate.precise, "\(schedule.failedAttempts)"])
   }
 
+  /// The row of a refresh. A change of the state, the last success or the number of failures is worth a line.
   init(_ status: RefreshStatus) {
     let name = ([status.name, status.type.rawValue] + (status.scope.map { [$0] } ?? [])).joined(separator: " ")
-    let state = status.leaseEnd == nil ? "\(status.lastSyncStatus)" : "running"
     self.init(
       id: "refresh \(name)",
       cells: [
-        name, state, status.lastSyncTime?.short ?? "–", "\(status.failureCount)",
+        name, status.state, status.lastSyncTime?.short ?? "–", "\(status.failureCount)",
         status.nextAttemptTime?.short ?? "–", status.lastSyncError ?? "–",
-      ], state: state, subject: "refresh \(name)" + (status.lastSyncError.map { " (\($0))" } ?? ""),
+      ], state: status.state, subject: "refresh \(name)" + (status.lastSyncError.map { " (\($0))" } ?? ""),
       json: status.json,
-      fingerprint: [state, status.lastSyncTime?.precise ?? "", "\(status.failureCount)"])
+      fingerprint: [status.state, status.lastSyncTime?.precise ?? "", "\(status.failureCount)"])
   }
 }

@@ -47,9 +47,15 @@ extension PersistedActionInfo {
 extension RefreshStatus {
   static let columns = ["REFRESH", "KIND", "SCOPE", "LAST", "SUCCEEDED", "FAILURES", "NEXT", "ERROR"]
 
+  /// The present attempt, or else the result of the last one. An expired lease shows that the process of the attempt has
+  /// died.
+  var state: String {
+    leaseEnd.map { $0 > Date() ? "running" : "interrupted" } ?? "\(lastSyncStatus)"
+  }
+
   var cells: [String] {
     [
-      name, type.rawValue, scope ?? "–", leaseEnd == nil ? "\(lastSyncStatus)" : "running",
+      name, type.rawValue, scope ?? "–", state,
       lastSyncTime?.short ?? "–", "\(failureCount)", nextAttemptTime?.short ?? "–", lastSyncError ?? "–",
     ]
   }

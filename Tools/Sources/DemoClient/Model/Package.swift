@@ -10,7 +10,7 @@ import CoherenceModelMacros
   /// In KiB.
   @Attribute(.indexed, .minimum(0)) package var installedSize = 0
   package var summary = ""
-  /// Counts the edits at the service.
+  /// The number of edits at the service.
   package var revision = 0
   @Relationship(inverse: \Section.packages) package var section: Section?
   @Relationship(inverse: \Maintainer.packages) package var maintainer: Maintainer?

@@ -1,7 +1,7 @@
 import Coherence
 import Foundation
 
-/// The statistics of actions, with a row for each kind and status.
+/// The statistics of actions, summed up in a row for each type of action and completion status.
 package struct StatisticsTable {
   private var rows: [Row] = []
 

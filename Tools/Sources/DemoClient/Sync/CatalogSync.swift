@@ -66,6 +66,7 @@ package struct CatalogSync: Sendable {
   }
 
   private func link(_ records: [PackageRecord], _ outcome: inout SyncOutcome) async throws {
+    // A page that the catalog has shifted may lack a package, or repeat a package of the page before.
     let known = Set(records.map(\.name))
     let starts = Array(stride(from: 0, to: records.count, by: pageSize))
     for (index, start) in starts.enumerated() {
@@ -78,7 +79,8 @@ package struct CatalogSync: Sendable {
     }
   }
 
-  /// Deletes packages first, so that no section or maintainer is deleted before its packages.
+  /// Deletes the records that the service does not have: packages first, so that no section or maintainer is deleted
+  /// before its packages.
   private func prune(but records: [PackageRecord], _ outcome: inout SyncOutcome) async throws {
     let packages = Prune<Package>(records: records.map { MergeRecord(["name": $0.name]) })
     outcome.changes.deleted += try await value(of: try connect.execute(packages)).deleted
@@ -93,6 +95,7 @@ package struct CatalogSync: Sendable {
 
   // MARK: Actions
 
+  /// Waits for an action, whose statistics become part of the ledger. Cancelling the task cancels the action.
   private func value<Output>(of handle: ActionHandle<Output>) async throws -> Output {
     ledger.add(handle)
     return try await withTaskCancellationHandler {
@@ -102,6 +105,7 @@ package struct CatalogSync: Sendable {
     }
   }
 
+  /// Reports the progress, and throws `CancellationError` between two actions of a cancelled task.
   private func report(_ phase: SyncStep.Phase, _ done: Int, of total: Int) async throws {
     await progress(SyncStep(phase: phase, done: done, total: total))
     try Task.checkCancellation()
@@ -114,6 +118,7 @@ package struct SyncOutcome: Sendable, Equatable {
   package var changes = Changes()
   /// The number of packages with changed dependencies.
   package var relinked = 0
-  /// Whether the catalog was unchanged during the pull. Otherwise no record was deleted.
+  /// Whether the pages had as many packages as the service counted, on all pages alike. Otherwise the catalog has changed
+  /// during the pull, and no record was deleted.
   package var isComplete = false
 }

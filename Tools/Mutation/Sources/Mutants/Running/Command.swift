@@ -47,7 +47,7 @@ struct Command {
   ///   - idleLimit: The seconds without processor time after which a command with a `limit` is ended.
   ///   - stops: Whether to end the command at a line of its output.
   func run(
-    log: URL, limit: Int? = nil, idleLimit: Double = 60, stoppingAt stops: (String) -> Bool = { _ in false }
+    log: URL, limit: Int? = nil, idleLimit: Double = 30, stoppingAt stops: (String) -> Bool = { _ in false }
   ) throws -> Ending {
     try Data().write(to: log)
     let file = try FileHandle(forWritingTo: log)

@@ -12,14 +12,16 @@ struct MutantBuild {
   /// The mutants that the compiler refused.
   private(set) var refused: [Mutant] = []
 
-  /// - Parameter folders: The folders or files to change, as paths from the root.
+  /// - Parameters:
+  ///   - folders: The folders or files to change, as paths from the root.
+  ///   - usesLastBuild: Whether the working copy stays as the last build has left it.
   /// - Throws: ``MutationFailure`` when no library has sources in the folders.
-  init(_ workingCopy: WorkingCopy, folders: [String]) throws {
+  init(_ workingCopy: WorkingCopy, folders: [String], usesLastBuild: Bool = false) throws {
     self.workingCopy = workingCopy
-    try workingCopy.refresh()
+    if !usesLastBuild { try workingCopy.refresh() }
     let description = Command(["swift", "package", "describe", "--type", "json"], in: workingCopy.copy)
     layout = try JSONDecoder().decode(PackageLayout.self, from: Data(description.output().utf8))
-    libraries = layout.libraryOfSource(in: folders)
+    libraries = layout.libraryOfSource(in: folders).filter { !$0.key.hasSuffix("/\(MutantSwitch.fileName)") }
     if libraries.isEmpty {
       throw MutationFailure("No library has Swift sources in \(folders.joined(separator: ", ")).")
     }
@@ -51,13 +53,29 @@ struct MutantBuild {
       try workingCopy.refresh(replacing: try replacedFiles(files))
       let log = workingCopy.logs.appendingPathComponent("build.log")
       let ending = try Command(buildCommand, in: workingCopy.copy).run(log: log)
-      if ending == .exited(0) { return }
+      if ending == .exited(0) { return try noteRefused() }
       let blamed = try blamedMutants(files, log: log)
       if blamed.isEmpty { throw MutationFailure("The build fails, and no mutant is why: see \(log.path).") }
       mutants.removeAll(where: blamed.contains)
       refused += blamed.sorted { $0.number < $1.number }
     }
   }
+
+  /// Takes the mutants of the last build.
+  ///
+  /// - Parameter drawn: The mutants that were drawn for that build.
+  mutating func useLastBuild(of drawn: [Mutant]) throws {
+    let lines = try String(contentsOf: refusedFile, encoding: .utf8).split(separator: "\n")
+    let numbers = Set(lines.compactMap { Int($0) })
+    mutants = drawn.filter { !numbers.contains($0.number) }
+    refused = drawn.filter { numbers.contains($0.number) }
+  }
+
+  private func noteRefused() throws {
+    try Data(refused.map { "\($0.number)\n" }.joined().utf8).write(to: refusedFile)
+  }
+
+  private var refusedFile: URL { workingCopy.logs.appendingPathComponent("refused.txt") }
 
   /// The build of CI: whole-module optimization, no debugger, and each module once.
   private var buildCommand: [String] {

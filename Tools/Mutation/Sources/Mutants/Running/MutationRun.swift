@@ -9,6 +9,9 @@ public struct MutationRun: Sendable {
   public var folders = ["Modules", "Backends"]
   /// The numbers of the mutants to test; `nil` for all. The build contains all mutants of the seed in either case.
   public var only: Set<Int>?
+  /// Whether to use the last run's build, and its record of the tests that reach each mutant. They have to be of the
+  /// same seed, count and sources.
+  public var usesLastBuild = false
   /// Whether the run uses a test target.
   public var includesTests: @Sendable (String) -> Bool = { _ in true }
   /// The number of mutants to test concurrently.
@@ -35,14 +38,14 @@ public struct MutationRun: Sendable {
   /// - Returns: The number of survivors.
   /// - Throws: ``MutationFailure`` when the build or a test also fails without a mutant.
   public func run() throws -> Int {
-    var build = try MutantBuild(workingCopy, folders: folders)
-    try build.build(draw(build))
+    var build = try MutantBuild(workingCopy, folders: folders, usesLastBuild: usesLastBuild)
+    if usesLastBuild { try build.useLastBuild(of: draw(build)) } else { try build.build(draw(build)) }
     for mutant in build.refused { write("\(mutant.number): has no type") }
     let tested = build.mutants.filter { only?.contains($0.number) != false }
     var runs = TestRuns(TestProgram(workingCopy: workingCopy, package: build.layout.name))
     for target in Set(tested.flatMap { tests(of: $0, build) }).sorted() {
       write("\(target) without a mutant")
-      try runs.measure(target)
+      try runs.measure(target, usesLastRecord: usesLastBuild)
     }
     let survivors = try test(tested.map { ($0, tests(of: $0, build)) }, by: runs)
     report(survivors, of: tested.count, refused: build.refused.count)

@@ -25,6 +25,11 @@ struct ReachRecord: Equatable {
   /// The number of different tests that reach a mutant.
   var testCount: Int { Set(tests.values.joined()).count }
 
+  /// The number of mutants that each test reaches.
+  var mutantCounts: [String: Int] {
+    tests.values.joined().reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
+
   /// Returns an identifier without its file, line and column.
   private static func identifier(_ text: Substring) -> String {
     text.lastIndex(of: "/").map { String(text[..<$0]) } ?? String(text)

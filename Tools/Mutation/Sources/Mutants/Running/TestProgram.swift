@@ -8,13 +8,30 @@ struct TestProgram: Sendable {
 
   /// Runs a target in one process until the first test fails, without a mutant, and records which tests reach mutants.
   func record(_ target: String) throws -> (outcome: TestRuns.Outcome, record: ReachRecord) {
-    let file = workingCopy.logs.appendingPathComponent("reach-\(target).log")
+    let file = recordFile(target)
     try Data().write(to: file)
     let outcome = try run(
       TestSelection(targets: [target]), environment: [MutantSwitch.recordVariable: file.path],
       log: log(named: "0-\(target)"), limit: nil)
     return (outcome, ReachRecord(lines: String(decoding: try Data(contentsOf: file), as: UTF8.self)))
   }
+
+  /// The duration in seconds and the record of a target, of the last run in which its tests passed without a mutant.
+  func lastRecord(_ target: String) -> (seconds: Double, record: ReachRecord)? {
+    guard let output = try? String(contentsOf: log(of: target), encoding: .utf8),
+      let seconds = output.split(separator: "\n").last.flatMap(Self.seconds),
+      let lines = try? String(contentsOf: recordFile(target), encoding: .utf8)
+    else { return nil }
+    return (seconds, ReachRecord(lines: lines))
+  }
+
+  /// The duration in the summary of a run that passed.
+  static func seconds(inSummary line: Substring) -> Double? {
+    guard line.hasPrefix("✔ Test run with"), let end = line.range(of: " seconds.") else { return nil }
+    return line[..<end.lowerBound].split(separator: " ").last.flatMap { Double($0) }
+  }
+
+  private func recordFile(_ target: String) -> URL { workingCopy.logs.appendingPathComponent("reach-\(target).log") }
 
   /// Runs tests in one process until the first test fails.
   ///
