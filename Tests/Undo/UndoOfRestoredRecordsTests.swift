@@ -53,13 +53,7 @@ import Testing
     try stack.undo()
     try stack.change { context in try Self.relate(false, in: context) }
     try Self.undo(1, in: child)
-    try child.performAndWait { () throws in
-      let seen = try Graph(of: child)
-      #expect(seen == graph)
-      try child.save()
-    }
-    try stack.save()
-    #expect(try stack.storedGraph() == graph)
+    try Self.expect(graph, in: child, stack)
   }
 
   @Test(arguments: Backend.available)
@@ -83,13 +77,7 @@ import Testing
     try move(to: 4)
     let graph = try stack.graph()
     try Self.undo(1, in: child)
-    try child.performAndWait { () throws in
-      let seen = try Graph(of: child)
-      #expect(seen == graph)
-      try child.save()
-    }
-    try stack.save()
-    #expect(try stack.storedGraph() == graph)
+    try Self.expect(graph, in: child, stack)
   }
 
   @Test(arguments: Backend.available)
@@ -108,13 +96,7 @@ import Testing
     }
     try stack.undo()
     try Self.undo(1, in: child)
-    try child.performAndWait { () throws in
-      let seen = try Graph(of: child)
-      #expect(seen == graph)
-      try child.save()
-    }
-    try stack.save()
-    #expect(try stack.storedGraph() == graph)
+    try Self.expect(graph, in: child, stack)
   }
 
   /// A stack with saved, related records, and a child of its context with an undo history.
@@ -138,6 +120,21 @@ import Testing
       context.refreshAll()
       for _ in 0..<count { try context.undoHistory?.undo() }
     }
+  }
+
+  /// Expects that a child shows a graph, and that the store has the graph after the saves of the child and its parent.
+  private static func expect(
+    _ graph: Graph, in child: ManagedObjectContext, _ stack: UndoLibrary.Stack,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    try child.performAndWait { () throws in
+      let seen = try Graph(of: child)
+      #expect(seen == graph, sourceLocation: sourceLocation)
+      try child.save()
+    }
+    try stack.save()
+    let stored = try stack.storedGraph()
+    #expect(stored == graph, sourceLocation: sourceLocation)
   }
 
   /// Names the tag.

@@ -26,6 +26,22 @@ struct PendingLinksTests {
     }
   }
 
+  /// Makes a stack with an album. The server has the genre "jazz" for it; the user has removed it and added "rock".
+  private func editedGenres(_ backend: Backend) throws -> (stack: MergeStack, source: ScriptedEdits) {
+    let source = ScriptedEdits(["Album"])
+    let stack = try MergeStack.pending(backend, source)
+    try stack.merge(["jazz", "rock", "soul"].map { MergeRecord(["name": $0]) }, into: "Genre")
+    try stack.merge([album(1, ["genres": .many(["rock"])])], into: "Album")
+    let genres = try ids("Genre", by: "name", stack, as: String.self)
+    let edited = try #require(try ids("Album", by: "number", stack, as: Int64.self)[1])
+    let jazz = try #require(genres["jazz"])
+    let rock = try #require(genres["rock"])
+    source.add(
+      PendingEdit(
+        of: edited, .update, changed: ["genres"], members: ["genres": PendingMembers(added: [rock], removed: [jazz])]))
+    return (stack, source)
+  }
+
   /// The names of the genres of the album with a number.
   private func genres(of number: Int64, _ stack: MergeStack) throws -> Set<String> {
     try stack.read { context in
@@ -65,19 +81,8 @@ struct PendingLinksTests {
   func `members that the user added or removed stay so, and the server's other members are taken`(
     backend: Backend
   ) throws {
-    let source = ScriptedEdits(["Album"])
-    let stack = try MergeStack.pending(backend, source)
-    try stack.merge(["jazz", "rock", "soul"].map { MergeRecord(["name": $0]) }, into: "Genre")
-    // The server has "jazz"; the user has removed it and added "rock".
-    try stack.merge([album(1, ["genres": .many(["rock"])])], into: "Album")
-    let genres = try ids("Genre", by: "name", stack, as: String.self)
-    let album = try #require(try ids("Album", by: "number", stack, as: Int64.self)[1])
-    let jazz = try #require(genres["jazz"])
-    let rock = try #require(genres["rock"])
-    source.add(
-      PendingEdit(
-        of: album, .update, changed: ["genres"], members: ["genres": PendingMembers(added: [rock], removed: [jazz])]))
-    let page = [self.album(1, ["genres": .many(["jazz", "soul"])])]
+    let (stack, _) = try editedGenres(backend)
+    let page = [album(1, ["genres": .many(["jazz", "soul"])])]
     let result = try stack.merge(page, into: "Album")
     #expect(result.counts == MergeResult.with(updated: 1) && result.keptEdits == 1)
     #expect(try self.genres(of: 1, stack) == ["rock", "soul"])
@@ -89,25 +94,14 @@ struct PendingLinksTests {
   func `under the policy server, an edit of members gives way only to another change of the list`(
     backend: Backend
   ) throws {
-    let source = ScriptedEdits(["Album"])
-    let stack = try MergeStack.pending(backend, source)
-    try stack.merge(["jazz", "rock", "soul"].map { MergeRecord(["name": $0]) }, into: "Genre")
-    // The server has "jazz"; the user has removed it and added "rock".
-    try stack.merge([album(1, ["genres": .many(["rock"])])], into: "Album")
-    let genres = try ids("Genre", by: "name", stack, as: String.self)
-    let album = try #require(try ids("Album", by: "number", stack, as: Int64.self)[1])
-    let jazz = try #require(genres["jazz"])
-    let rock = try #require(genres["rock"])
-    source.add(
-      PendingEdit(
-        of: album, .update, changed: ["genres"], members: ["genres": PendingMembers(added: [rock], removed: [jazz])]))
+    let (stack, source) = try editedGenres(backend)
     let options = MergeOptions(pendingEdits: .server)
-    let former = [self.album(1, ["genres": .many(["jazz"])])]
+    let former = [album(1, ["genres": .many(["jazz"])])]
     let kept = try stack.merge(former, into: "Album", options: options)
     #expect(kept.counts == MergeResult.with(skipped: 1) && kept.keptEdits == 1)
     #expect(try self.genres(of: 1, stack) == ["rock"])
     #expect(source.decisions.isEmpty)
-    let changed = [self.album(1, ["genres": .many(["jazz", "soul"])])]
+    let changed = [album(1, ["genres": .many(["jazz", "soul"])])]
     let won = try stack.merge(changed, into: "Album", options: options)
     #expect(won.counts == MergeResult.with(updated: 1) && won.keptEdits == 0)
     #expect(try self.genres(of: 1, stack) == ["jazz", "soul"])

@@ -9,7 +9,7 @@ extension PendingReconciliation {
   struct KeptTargets {
     var ids: [RelationshipDescription: Set<ManagedObjectID>] = [:]
     var indexes: Set<Int> = []
-    /// The records to insert whose relationship needs a destination that is left out.
+    /// The indexes of records that cannot be inserted, because a required destination is left out.
     var refused: Set<Int> = []
   }
 

@@ -185,7 +185,7 @@ extension ManagedObjectContext {
     return isPresent(object)
   }
 
-  /// Gives an object that is inserted again its former members, as far as they still exist.
+  /// Adds the former members that still exist to an object that is inserted again.
   private final func addMembers(of deleted: DeletedObject, by history: UndoHistory) {
     guard let record = deleted.object.pending else { return }
     for (relationship, ids) in deleted.members {

@@ -17,8 +17,6 @@ struct TestRuns: Sendable {
   private var mutantCounts: [String: Int] = [:]
   /// The number of tests that run first for a mutant.
   private static let firstCount = 30
-  /// The seconds for the tests that run first: some minutes, although they take seconds, because the machine may be slow.
-  private static let firstLimit = 150
 
   init(_ program: TestProgram) { self.program = program }
 
@@ -52,7 +50,9 @@ struct TestRuns: Sendable {
   func run(_ targets: [String], as mutant: Mutant) throws -> Outcome {
     let first = mostSpecific(of: tests(of: targets, reaching: mutant))
     let shortestFirst = targets.sorted { durations[$0, default: 0] < durations[$1, default: 0] }
-    var selections = [(tests: first, limit: Self.firstLimit)]
+    // The tests of several targets get the time of the longest one, so that a slow machine ends none of them early.
+    let longest = targets.map { limit([$0], reaching: mutant) }.max() ?? 0
+    var selections = [(tests: first, limit: longest)]
     for target in shortestFirst {
       let rest = tests(of: [target], reaching: mutant).subtracting(first)
       selections.append((rest, limit([target], reaching: mutant)))
