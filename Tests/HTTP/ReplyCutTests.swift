@@ -94,4 +94,12 @@ struct ReplyCutTests {
     let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
     #expect(error.code == .httpTransferFailed)
   }
+
+  @Test func `a reply with a status below 100 is reported as a reply that is not HTTP`() async throws {
+    let server = try LoopbackServer { _, connection in
+      connection.send("HTTP/1.1 099 No\r\nContent-Length: 0\r\n\r\n")
+    }
+    let error = try await #require(throws: CoherenceError.self) { try await client.send(.get(server.url)) }
+    #expect(error.message.contains("the reply is not HTTP"))
+  }
 }

@@ -13,10 +13,14 @@ import Testing
 /// A task of a session that ends only when a test allows it.
 private final class HeldTask: Sendable {
   let hasBegun = Gate()
+  let isEnding = Gate()
   private let mayEnd = DispatchSemaphore(value: 0)
 
   func release() { mayEnd.signal() }
-  func waitForRelease() { mayEnd.wait() }
+  func waitForRelease() {
+    isEnding.open()
+    mayEnd.wait()
+  }
 }
 
 /// A protocol that never replies. The end of its task waits for a test.
@@ -108,6 +112,26 @@ struct TransferCancellationTests {
     #expect(error.code == .httpTimedOut && error.isRetryable)
     held.release()
     try await expectNextTask(of: client, host)
+  }
+
+  /// On Linux the task that ends occupies a queue that all sessions of the process share.
+  @Test func `requests that wait for the end of another session's task occupy no thread of the concurrency pool`()
+    async throws
+  {
+    let (client, host) = (makeHeldClient(), "ending.example")
+    let held = HeldProtocol.makeTask(for: host)
+    let task = Task { try await client.send(.get("http://\(host)/")) }
+    await held.hasBegun.wait()
+    task.cancel()
+    await held.isEnding.wait()
+    let requests = (0...ProcessInfo.processInfo.activeProcessorCount).map { number in
+      Task { try await expectNextTask(of: makeHeldClient(), "\(number).\(host)") }
+    }
+    // The pool runs tasks in their order: after these turns every request waits.
+    for _ in 0..<100 { await Task.yield() }
+    held.release()
+    for request in requests { try await request.value }
+    await #expect(throws: CancellationError.self) { try await task.value }
   }
 
   private func makeHeldClient() -> URLSessionClient {

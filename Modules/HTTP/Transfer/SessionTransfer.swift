@@ -60,20 +60,26 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
   }
 
   private func start(_ continuation: CheckedContinuation<URLResponse?, any Error>) {
+    let isCanceled = state.withLock { state in
+      if !state.isCanceled { state.continuation = continuation }
+      return state.isCanceled
+    }
+    if isCanceled { return continuation.resume(throwing: CancellationError()) }
+    TransferSession.perform { self.startTask() }
+  }
+
+  /// Makes and starts the task, unless the transfer has been cancelled meanwhile. A task that is never started makes no
+  /// callbacks.
+  private func startTask() {
+    if state.withLock({ $0.isCanceled }) { return }
     let task = session.dataTask(with: request)
     // The session reads the delegate when the task begins.
     task.delegate = self
     let mayRun = state.withLock { state in
-      if state.isCanceled { return false }
-      state.continuation = continuation
-      state.task = task
-      return true
+      if !state.isCanceled { state.task = task }
+      return !state.isCanceled
     }
-    if mayRun { return task.resume() }
-    // A task that never begins makes no callbacks.
-    permit.release()
-    buffer.finish(.failure(CancellationError()))
-    continuation.resume(throwing: CancellationError())
+    if mayRun { task.resume() }
   }
 
   /// Cancels the task and ends the transfer at once, because the session may end the task late or never:
@@ -85,7 +91,7 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
       defer { state.task = nil }
       return (state.task, takeContinuation(from: &state))
     }
-    task?.cancelFromAnywhere()
+    if let task { TransferSession.perform { task.cancel() } }
     permit.release()
     // The error of a buffer that failed before is the cause. A body that completes at the same time has no head.
     let end = buffer.finish(.failure(CancellationError()))
@@ -146,7 +152,8 @@ final class SessionTransfer: TransferDelegate, URLSessionDataDelegate, @unchecke
       defer { state.isTooLarge = true }
       return !state.isTooLarge
     }
-    if isFirst { task.cancelFromAnywhere() }
+    // Later, because `cancel` waits for the queue of this callback.
+    if isFirst { TransferSession.perform { task.cancel() } }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

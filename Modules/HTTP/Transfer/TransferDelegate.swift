@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 
@@ -41,7 +40,7 @@ class TransferDelegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
       // On another queue: in its completion handler the session waits for the queue of this callback.
       guard let original = (session.delegate as? TaskDelegateRouter)?.original,
         let delegate = original.delegate as? any URLSessionTaskDelegate
-      else { return DispatchQueue.global().async { complete(.performDefaultHandling, nil) } }
+      else { return TransferSession.perform { complete(.performDefaultHandling, nil) } }
       original.delegateQueue.addOperation {
         delegate.urlSession(original, task: task, didReceive: challenge, completionHandler: complete)
       }

@@ -33,7 +33,22 @@ enum TransferSession {
     #endif
   }
 
+  /// Calls a function that makes or cancels tasks: at once, or later and in the order of the calls.
+  ///
+  /// In FoundationNetworking, these operations wait for a serial queue that all sessions of the process share, and that
+  /// their callbacks and the protocols of users occupy. They wait on a queue of their own: the concurrency pool has few
+  /// threads, and a callback may itself wait for one of them.
+  static func perform(_ operation: @escaping @Sendable () -> Void) {
+    #if canImport(FoundationNetworking)
+      operations.async(execute: operation)
+    #else
+      operation()
+    #endif
+  }
+
   #if canImport(FoundationNetworking)
+    private static let operations = DispatchQueue(label: "coherence.http.sessions")
+
     private static func make(_ configuration: URLSessionConfiguration, asking original: URLSession?) -> URLSession {
       URLSession(configuration: configuration, delegate: TaskDelegateRouter(original), delegateQueue: CallbackQueue())
     }
@@ -81,15 +96,3 @@ enum TransferSession {
     }
   }
 #endif
-
-extension URLSessionTask {
-  /// Cancels the task. Unlike `cancel`, this may be called from a callback of its session.
-  func cancelFromAnywhere() {
-    #if canImport(FoundationNetworking)
-      // `cancel` waits for the queue of the callbacks.
-      DispatchQueue.global().async { self.cancel() }
-    #else
-      cancel()
-    #endif
-  }
-}
