@@ -82,9 +82,9 @@ import Testing
       try thing.setValue("B", for: "name")
       try thing.setValue("A", for: "name")
       #expect(!context.hasChanges && !context.hasUnsavedRecords)
-      #expect(context.storage.recordCount == 1)
+      #expect(context.storage.unsaved.count == 1)
       try context.save()
-      #expect(context.storage.recordCount == 0)
+      #expect(context.storage.unsaved.count == 0)
       #expect(thing.row != nil)
     }
     #expect(activities.takeAll().dropFirst() == [.save(inserted: 0, updated: 0, deleted: 0), .block])
@@ -160,7 +160,7 @@ import Testing
         context.postChanges()
       }
       #expect(isPosted)
-      let listed = storage.unpostedChanges.compactMap(\.object)
+      let listed = storage.notifications.unposted.compactMap(\.object)
       #expect(listed.contains(first) && listed.contains(second))
     }
   }

@@ -34,9 +34,9 @@ import Testing
       context.delete(try makeNode())
       let before = try plan(leaves)
       #expect(!before.needsOverlay)
-      #expect(context.storage.pendingDeletes.count == 1)
+      #expect(context.storage.pendingRules.objects.count == 1)
       #expect(try context.fetch(leaves).isEmpty)
-      #expect(context.storage.pendingDeletes.isEmpty)
+      #expect(context.storage.pendingRules.objects.isEmpty)
       #expect(try plan(leaves).needsOverlay)
     }
   }

@@ -213,6 +213,10 @@ import Testing
     inbox.noteEmptyContext()
     #expect(!inbox.post(refresh(0..<1)))
     #expect(inbox.isEmpty && inbox.size == 0)
+    var named = ChangeSet()
+    named.permanentIDs = [.temporary(for: space.root): id(1)]
+    #expect(!inbox.post(named))
+    #expect(inbox.isEmpty && inbox.size == 0)
     var renamed = ChangeSet()
     renamed.permanentIDs = [id(-1): id(1)]
     #expect(inbox.post(renamed))

@@ -99,7 +99,7 @@ import Testing
       gate.onFirst.withLock {
         $0 = {
           let begun = DispatchSemaphore(value: 0)
-          DispatchQueue.global().async {
+          Thread.detachNewThread {
             let turn = hub.begin()
             begun.signal()
             hub.end(turn, second)

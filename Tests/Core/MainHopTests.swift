@@ -22,6 +22,7 @@ import Testing
   @Test(arguments: [true, false])
   func `a hop waits for a busy main queue without a limit, also at the first hop`(isFirst: Bool) async {
     await #expect(processExitsWith: .success) { [isFirst = isFirst as Bool] in
+      ProcessLimit.begin()
       let context = try Self.context()
       if !isFirst { await Task.detached { context.performAndWait {} }.value }
       let isDone = DispatchSemaphore(value: 0)
@@ -39,6 +40,7 @@ import Testing
 
   @Test func `a context created on the main actor knows that the main queue is served`() async {
     await #expect(processExitsWith: .success) {
+      ProcessLimit.begin()
       try await MainActor.run {
         #expect(!MainQueue.isServed)
         _ = try Self.context()
@@ -79,6 +81,7 @@ import Testing
 
   @Test func `a hop to an unserved main queue fails with an instruction`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      ProcessLimit.begin()
       // A block outside the main queue behaves as a block in an unserved queue.
       _ = MainHop<Void> { .success(()) }.wait(limits: MainQueue.WaitLimits(warning: 0.001, limit: 0.002)) { _ in }
     }

@@ -91,6 +91,7 @@ import Testing
 
   @Test func `before any context is made, the main actor and the main queue are on main`() async {
     await #expect(processExitsWith: .success) {
+      ProcessLimit.begin()
       await MainActor.run { #expect(ManagedObjectContext.isOnMain) }
       let isOnMain = await withCheckedContinuation { continuation in
         DispatchQueue.main.async { continuation.resume(returning: ManagedObjectContext.isOnMain) }

@@ -12,6 +12,7 @@ import Testing
     for _ in 0..<3 where !said.contains(use.advice) {
       let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
         [description = description as String] in
+        ProcessLimit.begin()
         try await #require(WrongUse.described(description)).commit()
       }
       said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)

@@ -36,10 +36,10 @@ struct PendingDeletesTests {
         let tracks = try album.objects(for: "tracks")
         #expect(tracks.count == 3)
         context.delete(tracks[0])
-        #expect(context.storage.pendingDeletes.count == index + 1)
+        #expect(context.storage.pendingRules.objects.count == index + 1)
       }
       for album in albums { #expect(try album.objects(for: "tracks").count == 2) }
-      #expect(context.storage.pendingDeletes.isEmpty)
+      #expect(context.storage.pendingRules.objects.isEmpty)
       try context.save()
       #expect(try context.count(for: FetchRequest<ManagedObject>(entityName: "Track")) == 2 * Self.albumCount)
     }

@@ -50,7 +50,7 @@ import Testing
     try context.performAndWait {
       for _ in 0..<3 {
         try context.pinSnapshot(unreadLimit: .seconds(3_600))
-        let held = WeakWatch(watch: context.storage.pinWatch)
+        let held = WeakWatch(watch: context.storage.pinning.watch)
         let isWatched = held.watch != nil
         context.unpinSnapshot()
         let isReleased = held.watch == nil

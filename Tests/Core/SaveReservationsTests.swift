@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Synchronization
 import Testing
 
@@ -41,14 +42,14 @@ import Testing
     let (same, other) = (id(1), id(2))
     let isWaited = Atomic<Bool>(true)
     let done = DispatchSemaphore(value: 0)
-    DispatchQueue.global().async {
+    Thread.detachNewThread {
       isWaited.store(reservations.waitForOthers([other]), ordering: .relaxed)
       done.signal()
     }
     done.wait()
     let waitedForOther = isWaited.load(ordering: .relaxed)
     #expect(!waitedForOther)
-    DispatchQueue.global().async {
+    Thread.detachNewThread {
       isWaited.store(reservations.waitForOthers([same]), ordering: .relaxed)
       done.signal()
     }

@@ -51,9 +51,9 @@ import Testing
       try writer.save()
     }
     try context.performAndWait {
-      #expect(context.storage.deletedWhileEdited.count == 1)
+      #expect(context.storage.vanished.edited.count == 1)
       try context.save()
-      #expect(context.storage.deletedWhileEdited.isEmpty)
+      #expect(context.storage.vanished.edited.isEmpty)
     }
   }
 
@@ -73,9 +73,9 @@ import Testing
       try writer.save()
     }
     try root.performAndWait {
-      #expect(root.storage.movedRecords.count == 1)
+      #expect(root.storage.unsaved.movedRecords.count == 1)
       try root.save()
-      #expect(root.storage.movedRecords.isEmpty && root.storage.recordCount == 1)
+      #expect(root.storage.unsaved.movedRecords.isEmpty && root.storage.unsaved.count == 1)
     }
   }
 
@@ -83,9 +83,9 @@ import Testing
     try fill(nodes: ["a"])
     try root.performAndWait {
       root.delete(try leaf(in: root))
-      #expect(root.storage.hasDeletes)
+      #expect(root.storage.unsaved.hasDeletes)
       try root.save()
-      #expect(!root.storage.hasDeletes)
+      #expect(!root.storage.unsaved.hasDeletes)
     }
   }
 }

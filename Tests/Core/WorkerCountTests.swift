@@ -105,6 +105,29 @@ import Testing
     gate.signal()
   }
 
+  @Test func `all workers that are stuck at a check are replaced by that check, up to the limit`() {
+    // The check comes after both contexts are queued.
+    let pool = WorkerPool(limit: 2, maximum: 4, checkInterval: .milliseconds(50), idleTimeout: nil)
+    let (gate, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    for _ in 0..<2 { Self.occupy(pool, until: gate, isOutside: false) }
+    // Each context waits until the other one runs.
+    let (first, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let contexts = (0..<2).map { _ in Confinement(.privateQueue, pool: pool) }
+    contexts[0].submit {
+      first.signal()
+      second.wait()
+      done.signal()
+    }
+    contexts[1].submit {
+      second.signal()
+      first.wait()
+      done.signal()
+    }
+    for _ in contexts { done.wait() }
+    #expect(pool.threadCount == 4)
+    for _ in 0..<2 { gate.signal() }
+  }
+
   @Test func `the context that a thread waits for runs before contexts that became ready earlier`() {
     let pool = Self.pool(1)
     let (waiting, early, late) = (

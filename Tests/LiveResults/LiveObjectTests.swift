@@ -307,6 +307,34 @@ struct LiveObjectTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a batch update of a property that the request does not read is reported once`(backend: Backend) throws {
+    let stack = try LiveLibrary.Stack(.direct, on: backend)
+    try stack.write { context in
+      let artist = try context.insertNewObject(forEntityName: "Artist")
+      try artist.setValue("artist", for: "name")
+      try artist.setValue(2, for: "rating")
+      try LiveLibrary.track("a", in: context).setObject(artist, for: "artist")
+    }
+    let request = LiveLibrary.tracks.filter(try FetchPredicate(format: "artist.rating > 1")).sort("title")
+    let controller = FetchedResultsController(fetchRequest: request, managedObjectContext: stack.view)
+    try controller.performFetch()
+    let log = UpdateLog()
+    controller.delegate = log
+    try stack.write { context in
+      try context.execute(BatchUpdateRequest(entityName: "Track", values: ["plays": 8]))
+    }
+    stack.view.performAndWait {}
+    #expect(log.updated.count == 1)
+    log.updated = []
+    // The save of the artist has the track evaluated again, which it does not change.
+    try stack.write { context in
+      try context.fetch(FetchRequest<ManagedObject>(entityName: "Artist")).first?.setValue(3, for: "rating")
+    }
+    stack.view.performAndWait {}
+    #expect(log.updated.isEmpty)
+  }
+
+  @Test(arguments: Backend.available)
   func `a failed stream can be asked again, and its store attached again`(backend: Backend) async throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     let sequence = try stack.view.values(of: LiveLibrary.tracks)

@@ -94,6 +94,99 @@ import Testing
     #expect(try stack.storedGraph() == former)
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `the undo of a removal from an ordered list returns a member that another writer has removed too to its place`(
+    _ backend: Backend, hasOtherOwner: Bool
+  ) throws {
+    func list(_ keys: [Int], of album: Int, in context: ManagedObjectContext) throws {
+      let album = try #require(try UndoLibrary.object("Album", album, in: context))
+      try album.setObjects(try UndoLibrary.tracks(keys, in: context), for: "tracks")
+    }
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      for key in [8, 9] { try UndoLibrary.insert("Album", key, in: context) }
+      for key in 1...3 { try UndoLibrary.insert("Track", key, in: context) }
+      try list([1, 2, 3], of: 9, in: context)
+    }
+    try stack.save()
+    let former = try stack.storedGraph()
+    stack.context.mergePolicy = .objectTrumps
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in try list([1, 3], of: 9, in: context) }
+    try other.performAndWait {
+      try list([1, 3], of: 9, in: other)
+      if hasOtherOwner { try list([2], of: 8, in: other) }
+      try other.save()
+    }
+    try stack.undo()
+    #expect(try stack.graph() == former)
+    try stack.save()
+    #expect(try stack.storedGraph() == former)
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `the undo of a removal from an ordered list keeps the order that another writer has saved since`(
+    _ backend: Backend, isMove: Bool
+  ) throws {
+    func list(_ keys: [Int], of album: Int, in context: ManagedObjectContext) throws {
+      let album = try #require(try UndoLibrary.object("Album", album, in: context))
+      try album.setObjects(try UndoLibrary.tracks(keys, in: context), for: "tracks")
+    }
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      for key in [8, 9] { try UndoLibrary.insert("Album", key, in: context) }
+      for key in 1...3 { try UndoLibrary.insert("Track", key, in: context) }
+      try list([1, 2, 3], of: 9, in: context)
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in try isMove ? list([1], of: 8, in: context) : list([2, 3], of: 9, in: context) }
+    try other.performAndWait {
+      try list([2, 3, 1], of: 9, in: other)
+      try other.save()
+    }
+    let graph = try stack.storedGraph()
+    try stack.undo()
+    #expect(try stack.graph() == graph)
+    #expect(!stack.hasChanges)
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  @Test(arguments: Backend.available, [["Album", "Track", "tracks"], ["Tag", "Tag", "related"]])
+  func `the undo of an addition to an ordered list removes a member that another writer has added too`(
+    _ backend: Backend, names: [String]
+  ) throws {
+    func list(_ keys: [Int], in context: ManagedObjectContext) throws {
+      let members = try keys.map { try #require(try UndoLibrary.object(names[1], $0, in: context)) }
+      try #require(try UndoLibrary.object(names[0], 9, in: context)).setObjects(members, for: names[2])
+    }
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      try UndoLibrary.insert(names[0], 9, in: context)
+      for key in 1...2 { try UndoLibrary.insert(names[1], key, in: context) }
+      try list([1], in: context)
+    }
+    try stack.save()
+    let former = try stack.storedGraph()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in try list([1, 2], in: context) }
+    try other.performAndWait {
+      try list([1, 2], in: other)
+      try other.save()
+    }
+    try stack.undo()
+    #expect(try stack.graph() == former)
+    try stack.redo()
+    #expect(try stack.graph() == stack.storedGraph())
+    try stack.undo()
+    try stack.save()
+    #expect(try stack.storedGraph() == former)
+  }
+
   @Test(
     arguments: Backend.available,
     [["Album", "Artist", "artist"], ["Track", "Album", "album"], ["Track", "Tag", "tags"]])
@@ -123,6 +216,37 @@ import Testing
     stack.change { context in #expect(context.updatedObjects.isEmpty) }
     try stack.save()
     #expect(try stack.graph() == stack.storedGraph())
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `a refresh leaves no change of a value that another writer has saved too, also under a rule that adds both`(
+    _ backend: Backend, isOfAll: Bool
+  ) throws {
+    func setKey(of tag: ManagedObject) throws -> ManagedObject {
+      try tag.setValue(2, for: "key")
+      return tag
+    }
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in try UndoLibrary.insert("Tag", 1, in: context) }
+    try stack.save()
+    stack.context.mergePolicy = .byProperty([.rule("key", of: "Tag", .sum)], otherwise: .error)
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    let tag = try stack.change { context in
+      try setKey(of: try #require(try UndoLibrary.object("Tag", 1, in: context)))
+    }
+    try other.performAndWait {
+      _ = try setKey(of: try #require(try UndoLibrary.object("Tag", 1, in: other)))
+      try other.save()
+    }
+    // Without a refresh, a save writes the sum of both edits.
+    #expect(stack.hasChanges)
+    try stack.change { context in
+      if isOfAll { context.refreshAll() } else { context.refresh(tag, mergeChanges: true) }
+      #expect(tag.changedValues().isEmpty && !tag.hasChanges && !context.hasChanges)
+      try context.save()
+    }
+    #expect(try stack.storedGraph().lines == ["Tag 2 '' related: [] tracks: []"])
   }
 
   @Test(arguments: Backend.available)

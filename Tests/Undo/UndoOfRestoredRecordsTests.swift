@@ -99,6 +99,29 @@ import Testing
     try Self.expect(graph, in: child, stack)
   }
 
+  @Test(arguments: Backend.available)
+  func `a child's undo inserts none of many records that its parent has restored after an undo and a redo`(
+    _ backend: Backend
+  ) throws {
+    // So many that the child's history forgets the identifiers of deleted records that it does not need any more.
+    let count = 100
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in for key in 0..<count { try UndoLibrary.insert("Tag", key, in: context) } }
+    try stack.save()
+    let graph = try stack.storedGraph()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    try child.performAndWait {
+      child.undoHistory = UndoHistory()
+      for tag in try child.fetch(FetchRequest<ManagedObject>(entityName: "Tag")) { child.delete(tag) }
+      try child.save()
+      try child.undoHistory?.undo()
+      try child.undoHistory?.redo()
+    }
+    try stack.undo()
+    try Self.undo(1, in: child)
+    try Self.expect(graph, in: child, stack)
+  }
+
   /// A stack with saved, related records, and a child of its context with an undo history.
   private static func related(_ backend: Backend) throws -> (UndoLibrary.Stack, ManagedObjectContext) {
     let stack = try UndoLibrary.Stack(backend)

@@ -304,6 +304,33 @@ import Testing
     let redone = try stack.change { _ in try album.objects(for: "tracks").map { try $0.value(for: "key") } }
     #expect(Set(redone) == Set(edit.keys.filter { $0 != 4 }.map { .int(Int64($0)) } + [.int(6)]))
   }
+
+  @Test(arguments: Backend.available, [["Album", "Track", "tracks"], ["Tag", "Tag", "related"]])
+  func `the undo of a member's removal and addition leaves the record of an ordered list unchanged`(
+    _ backend: Backend, names: [String]
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let owner = try stack.change { context in
+      let owner = try UndoLibrary.insert(names[0], 9, in: context)
+      try owner.setObjects(try (1...3).map { try UndoLibrary.insert(names[1], $0, in: context) }, for: names[2])
+      return owner
+    }
+    try stack.save()
+    let saved = try stack.graph()
+    try stack.change { _ in
+      let first = try #require(try owner.objects(for: names[2]).first)
+      owner[OrderedToManyKey<ManagedObject>(names[2])].remove(first)
+      owner[OrderedToManyKey<ManagedObject>(names[2])].append(first)
+    }
+    #expect(try stack.graph() != saved)
+    try stack.undo()
+    #expect(try stack.graph() == saved)
+    #expect(!stack.hasChanges)
+    try stack.redo()
+    #expect(try stack.graph() != saved)
+    try stack.save()
+    #expect(try stack.storedGraph() == stack.graph())
+  }
 }
 
 /// An edit of the list 1, 2, 3, 4.

@@ -6,6 +6,31 @@ import Testing
 /// The undo of references after other writers have changed the records at their ends.
 @Suite struct UndoneReferenceTests {
   @Test(arguments: Backend.available)
+  func `the undo of a never saved record's delete clears a reference to a record that another writer has deleted`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let artist = try stack.change { context in try UndoLibrary.insert("Artist", 1, in: context) }
+    try stack.save()
+    let album = try stack.change { context in
+      let album = try UndoLibrary.insert("Album", 2, in: context)
+      try album.setObject(artist, for: "artist")
+      return album
+    }
+    stack.change { context in context.delete(album) }
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try other.performAndWait {
+      other.delete(try #require(try UndoLibrary.object("Artist", 1, in: other)))
+      try other.save()
+    }
+    try stack.undo()
+    #expect(try stack.graph().lines == ["Album 2 '' tracks: []"])
+    try stack.save()
+    #expect(try stack.storedGraph().lines == ["Album 2 '' tracks: []"])
+  }
+
+  @Test(arguments: Backend.available)
   func `an undo clears a reference to a record that another writer has deleted`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)
     let track = try stack.change { context in

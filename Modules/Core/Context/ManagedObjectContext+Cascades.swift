@@ -149,7 +149,7 @@ extension ManagedObjectContext {
   private final func load(
     _ ids: some Collection<ManagedObjectID>, _ rows: inout [ManagedObjectID: Row]
   ) throws -> [ManagedObject] {
-    let ids = storage.hasDeletes ? ids.filter { storage.record(for: $0)?.kind != .deleted } : Array(ids)
+    let ids = storage.unsaved.hasDeletes ? ids.filter { storage.record(for: $0)?.kind != .deleted } : Array(ids)
     guard !ids.isEmpty else { return [] }
     let registered = storage.registry.objects(for: ids)
     let faults = zip(ids, registered).compactMap { id, object in object?.isLoaded == true ? nil : id }

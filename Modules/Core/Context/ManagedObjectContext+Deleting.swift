@@ -12,8 +12,7 @@ extension ManagedObjectContext {
     // Each round applies the rules of the records that the round before has deleted.
     while storage.hasPendingDeleteRules {
       // The lists are emptied first, because hooks called by the reads may delete further objects.
-      let (deleted, records) = (storage.pendingDeletes.takeAll(), storage.pendingRecordDeletes)
-      storage.pendingRecordDeletes = []
+      let (deleted, records) = storage.pendingRules.takeAll()
       do {
         if storage.recordsUndo { try recordUndo(ofReferencesTo: (deleted.map(\.recordID) + records.map(\.id))) }
         for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
@@ -26,9 +25,7 @@ extension ManagedObjectContext {
       } catch {
         // A completed part of the round may have detached objects, and hooks may have reverted deletes. Neither has
         // rules to apply any more.
-        storage.pendingDeletes.putBack(deleted.filter { $0.pending?.kind == .deleted })
-        storage.pendingRecordDeletes =
-          records.filter { $0.isTracked && $0.kind == .deleted } + storage.pendingRecordDeletes
+        storage.pendingRules.putBack((objects: deleted, records: records))
         // No later call finds the objects that this call has detached.
         try? forgetNeverSaved(detachedIDs)
         throw error
@@ -42,16 +39,10 @@ extension ManagedObjectContext {
   /// of other stores do not need them, and a save throws.
   final func applyReadableDeleteRules() throws {
     guard storage.hasPendingDeleteRules else { return }
-    let ids = storage.pendingDeletes.objects.map(\.recordID) + storage.pendingRecordDeletes.map(\.id)
-    let readableIDs = Set(readable(ids) { $0 })
-    let objects = storage.pendingDeletes.take { !readableIDs.contains($0.recordID) }
-    let records = storage.pendingRecordDeletes.filter { !readableIDs.contains($0.id) }
-    storage.pendingRecordDeletes.removeAll { !readableIDs.contains($0.id) }
-    defer {
-      // A hook may have reverted deletes.
-      storage.pendingDeletes.putBack(objects.filter { $0.pending?.kind == .deleted })
-      storage.pendingRecordDeletes.insert(contentsOf: records.filter { $0.isTracked && $0.kind == .deleted }, at: 0)
-    }
+    let readableIDs = Set(readable(storage.pendingRules.ids) { $0 })
+    let waiting = storage.pendingRules.takeAll(except: readableIDs)
+    // A hook may have reverted deletes.
+    defer { storage.pendingRules.putBack(waiting) }
     try applyPendingDeleteRules()
   }
 
@@ -89,8 +80,7 @@ extension ManagedObjectContext {
   /// Schedules the delete rules of a deleted object: the next fetch, save, or read of a reference to the object applies
   /// them.
   final func scheduleDeleteRules(of object: ManagedObject) {
-    storage.pendingDeletes.append(object)
-    storage.deleteCount += 1
+    storage.pendingRules.add(object)
     // The next read of a reference to the record applies the rules.
     storage.retainedReads.removeTarget(object)
   }

@@ -4,7 +4,9 @@ extension ManagedObjectContext {
   /// For stores attached with ``StoreOption/allowsDuplicateKeys``. The kept record of each key keeps its attributes. It
   /// also gets the members of its duplicates, their to-one targets where it has none, and the references of other
   /// records to the duplicates. Weak references are redirected in every attached store that accepts changes. Then the
-  /// duplicates are deleted, and their delete rules apply. Records with a missing value in the key stay unchanged.
+  /// duplicates are deleted, and their delete rules apply, except to kept records: a kept record leaves each
+  /// relationship by which the rule ``DeleteRule/cascade`` would delete it. Records with a missing value in the key stay
+  /// unchanged.
   ///
   /// Call it inside the context. The call reads all keys of the entity once and keeps them in memory until it returns.
   /// It makes objects of duplicate records and of their related records only.
@@ -60,6 +62,7 @@ extension ManagedObjectContext {
       }
       try merger.redirectReferences(keptRecords)
       try merger.redirectWeakReferences(keptRecords)
+      try merger.releaseKeptRecords(keptRecords)
       for id in keptRecords.keys.sorted(by: ManagedObjectID.precedes) { delete(object(with: id)) }
       return keptRecords.count
     }
@@ -165,6 +168,35 @@ private struct DuplicateMerger {
     if !isFree, relationship.deleteRule == .cascade { return }
     try duplicate.setObject(nil, for: relationship.name)
     if isFree, target !== kept, target !== duplicate { try kept.setObject(target, for: relationship.name) }
+  }
+
+  // MARK: Delete rules
+
+  /// Takes the kept records out of the relationships with the rule ``DeleteRule/cascade`` of the duplicates, and of the
+  /// records that the rule deletes with them.
+  ///
+  /// - Parameter keptRecords: The kept records by the identifiers of their duplicates.
+  func releaseKeptRecords(_ keptRecords: [ManagedObjectID: ManagedObject]) throws {
+    guard let root = keptRecords.first?.key.entity.root else { return }
+    let keptIDs = Set(keptRecords.values.map(\.objectID))
+    var visited = Set(keptRecords.keys)
+    var unvisited = keptRecords.keys.sorted(by: ManagedObjectID.precedes).map { context.object(with: $0) }
+    while let owner = unvisited.popLast() {
+      for relationship in owner.entity.relationships
+      where relationship.deleteRule == .cascade && relationship.destination.reachesByCascades({ $0.root === root }) {
+        let targets =
+          try relationship.isToMany
+          ? owner.objects(for: relationship.name) : owner.object(for: relationship.name).map { [$0] } ?? []
+        let others = targets.filter { !keptIDs.contains($0.objectID) }
+        unvisited += others.filter { visited.insert($0.objectID).inserted }
+        guard others.count < targets.count else { continue }
+        if relationship.isToMany {
+          try owner.setObjects(others, for: relationship.name)
+        } else {
+          try owner.setObject(nil, for: relationship.name)
+        }
+      }
+    }
   }
 
   // MARK: References without an inverse

@@ -3,14 +3,14 @@
 extension ManagedObjectContext {
   /// Runs a block that calls hooks of objects. A save of the context in such a block throws.
   @inline(__always) final func callingHooks<T>(_ body: () throws -> T) rethrows -> T {
-    storage.runningHooks += 1
-    defer { storage.runningHooks -= 1 }
+    storage.callbacks.hookDepth += 1
+    defer { storage.callbacks.hookDepth -= 1 }
     return try body()
   }
 
   /// Refuses a save that a hook begins in the context that called the hook.
   final func refuseSaveByHook() throws(CoherenceError) {
-    guard storage.runningHooks > 0 else { return }
+    guard storage.callbacks.hookDepth > 0 else { return }
     throw CoherenceError(
       .illegalState,
       "A hook of an object, such as `willSave` or `didSave`, saves the context that called the hook; save after the hook "
@@ -119,6 +119,6 @@ extension ManagedObject {
   /// Records that the object has its values again. A save may then save changes of the object.
   @inline(never) private final func becomeAvailable() {
     flags.subtract([.unavailable, .missing])
-    storage?.missing.remove(recordID)
+    storage?.vanished.missing.remove(recordID)
   }
 }

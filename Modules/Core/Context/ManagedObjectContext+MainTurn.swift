@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   @inline(never) private final func beginMainBlock() {
     // Loads on access to objects began the unit. While no save of another context waits, the unit's state is recent
     // enough for any operation. The end of the turn is scheduled already.
-    if turn.isLasting, turn.isCurrent(lease), inbox.isEmpty, storage.missing.isEmpty {
+    if turn.isLasting, turn.isCurrent(lease), inbox.isEmpty, storage.vanished.missing.isEmpty {
       turn.hasProcessedInbox = true
       if let turnObserver { turnObserver.turnBegan(in: self) }
       return lease.beginUnit()
@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   /// these edits together with the turn's earlier changes. If the edits were posted only after the block, the results
   /// would deliver the same records a second time, because unsaved values have no version to compare.
   private final func postLastEdits() {
-    guard !storage.unpostedChanges.isEmpty else { return }
+    guard !storage.notifications.unposted.isEmpty else { return }
     postChanges()
     sendTouched()
   }
@@ -77,7 +77,7 @@ extension ManagedObjectContext {
     if storage.confinement.isEntered { return }
     // The last edits of the turn may have no operation after them, which would post them. And a run loop inside of an
     // operation may have run the block that processes the inbox.
-    if !inbox.isEmpty && lease.pin == nil || !storage.unpostedChanges.isEmpty { insideAlone {} }
+    if !inbox.isEmpty && lease.pin == nil || !storage.notifications.unposted.isEmpty { insideAlone {} }
   }
 
   /// Ends the open unit, with its lease.

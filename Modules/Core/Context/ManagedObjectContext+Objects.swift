@@ -148,7 +148,7 @@ extension ManagedObjectContext {
   /// Whether the context has unsaved changes. An assignment of the saved value is no change. Reads no store; the search
   /// of the unsaved records ends at the first changed record.
   public final var hasChanges: Bool {
-    operating { !storage.pendingDeletes.isEmpty || storage.hasChanges }
+    operating { !storage.pendingRules.objects.isEmpty || storage.hasChanges }
   }
 
   /// Whether a save would change a record. May be asked on any thread, and does not wait for the context.
@@ -198,7 +198,7 @@ extension ManagedObjectContext {
     let object = entity.objectClass.init(
       ObjectBirth(entity: entity, id: id, storage: storage, row: nil, group: group?.number ?? 0, index: index))
     storage.registry.insert(object)
-    if storage.hasBareDeletes { connectToBareDelete(object) }
+    if storage.unsaved.hasBareDeletes { connectToBareDelete(object) }
     return object
   }
 
@@ -264,7 +264,7 @@ extension ManagedObjectContext {
         if making.contains(.keepsRows) || currentRow.version >= row.version { return }
         object.row = row
       })
-    if storage.hasBareDeletes { objects.visit(from: start, connectToBareDelete) }
+    if storage.unsaved.hasBareDeletes { objects.visit(from: start, connectToBareDelete) }
     guard !asFaults, !making.contains(.awakensLater) else { return }
     objects.visit(from: start) { if $0.isAsleep { storage.loads.append($0) } }
   }

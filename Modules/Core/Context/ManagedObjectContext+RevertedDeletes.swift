@@ -7,8 +7,7 @@ extension ManagedObjectContext {
   /// - Throws: Errors of loading related objects.
   final func revertDelete(of object: ManagedObject) throws {
     guard let record = object.pending, record.kind == .deleted else { return }
-    storage.pendingDeletes.remove(object)
-    storage.pendingRecordDeletes.removeAll { $0 === record }
+    storage.pendingRules.remove(object, record)
     if storage.recordsUndo { storage.undo?.recordRevert(ofDeleting: object) }
     storage.unmarkDeleted(record, as: record.base == nil ? .inserted : .updated)
     storage.noteChange(record)

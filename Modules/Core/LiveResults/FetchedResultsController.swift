@@ -94,8 +94,9 @@ public final class FetchedResultsController<Result: ManagedObject> {
   /// The objects of the result, in order; empty before ``performFetch()``.
   ///
   /// Loads all objects together. The controller retains them, unless the request has a batch size: then each call costs
-  /// a look-up for each record, and ``fetchedList`` is the better choice. A record that is deleted while the controller
-  /// still has the former result is an object as in ``ObjectList``.
+  /// a look-up for each record, and ``fetchedList`` is the better choice. A later insert, delete or move then costs, in
+  /// addition, the moves of the objects between the changed indexes, see ``ResultChanges/apply(to:_:)``. A record that is
+  /// deleted while the controller still has the former result is an object as in ``ObjectList``.
   public var fetchedObjects: [Result] {
     managedObjectContext.operating {
       if let retained = retainedObjects { return retained }
@@ -247,7 +248,7 @@ extension FetchedResultsController: ResultSink {
   /// Retains the objects of unsaved records that entered the result, and releases those of other records.
   private func retainUnsaved(_ delivery: ResultDelivery) {
     let storage = managedObjectContext.storage
-    guard !unsaved.isEmpty || storage.recordCount > 0 else { return }
+    guard !unsaved.isEmpty || storage.unsaved.count > 0 else { return }
     guard !delivery.state.isRange else {
       // The touched entries leave out the records that come into the range by the delete of another record.
       unsaved = [:]

@@ -17,7 +17,11 @@ extension LiveResult {
         if record.kind == .updated, due.states[record.id] == nil, !interest.dependencies.own.mayBeChanged(by: record),
           !showsFormerRow(of: record, in: context)
         {
-          due.refresh(record.id, version: shownVersion(after: record, in: context))
+          let version = shownVersion(after: record, in: context)
+          due.refresh(record.id, version: version)
+          // A batch request posts no rows. The entry needs the version of the present state: with the former version, the
+          // next evaluation of the record reports the change a second time.
+          if version == nil, entriesByID[record.id] != nil { due.states[record.id] = .unread }
         } else {
           due.add(record, isUncertain: isUncertain)
         }

@@ -75,14 +75,14 @@ final class LiveResult {
 
   /// Delivers the state to the sink, if the state has changed.
   func publish(in context: ManagedObjectContext, isFirst: Bool = false) {
-    let state = state
     if isFirst { resetCount = context.storage.resetCount }
+    // Most turns change no entry of a result. Its state costs a pass over the chunks of the entries.
+    if !isRange, !isFirst, touched.isEmpty { return }
+    let state = state
     if isRange {
       let visible = state.visibleEntries.map(\.revision)
       guard isFirst || visible != deliveredRevisions || !renamed.isEmpty else { return touched = TouchedEntries() }
       deliveredRevisions = visible
-    } else if !isFirst, touched.isEmpty {
-      return
     }
     defer { (touched, renamed) = (TouchedEntries(), [:]) }
     exposeTemporaryIDs(of: state, in: context)
@@ -291,7 +291,7 @@ final class LiveResult {
       var current = context.current(id)
       // A reset in the block of the save has dropped the former identifiers. Without unsaved records, nothing in the
       // context refers to them.
-      if current == id, context.storage.recordCount == 0 { current = names.compactMap { $0[id] }.last ?? id }
+      if current == id, context.storage.unsaved.count == 0 { current = names.compactMap { $0[id] }.last ?? id }
       if current != id { present[id] = current }
     }
     guard !present.isEmpty else { return false }

@@ -49,7 +49,8 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
   }
 
   /// Turns a list of elements for the former records into a list for the present records. The cost grows with the
-  /// length of the list and the number of changes, not with their product: each element moves twice at most.
+  /// length of the list and the number of changes, not with their product: each element moves twice at most. Elements
+  /// outside of the first and the last changed index do not move, unless the length of the list changes.
   ///
   /// Ends the process for a list with fewer elements than ``former``.
   ///
@@ -77,8 +78,7 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
       case .update(let id, _, let to): updated.append((try make(id), to))
       }
     }
-    list.removeElements(at: removed.sorted())
-    list.insertElements(inserted)
+    list.replaceElements(at: removed.sorted(), with: inserted)
     for (element, index) in updated { list[index] = element }
   }
 
@@ -87,30 +87,35 @@ public struct ResultChanges<Result: ManagedObject>: Sendable {
 }
 
 extension Array {
-  /// Removes the elements at ascending indexes.
-  fileprivate mutating func removeElements(at indexes: [Int]) {
-    guard let first = indexes.first else { return }
-    var end = first
-    var removed = indexes[...]
-    for index in first..<count {
-      if removed.first == index {
-        removed.removeFirst()
+  /// Removes the elements at ascending indexes, and inserts elements at ascending indexes of the resulting list.
+  ///
+  /// The elements before the first and behind the last of these indexes stay. Those behind shift once, in one piece, if
+  /// the length of the list changes.
+  fileprivate mutating func replaceElements(at removed: [Int], with inserted: [(element: Element, index: Int)]) {
+    guard let start = [removed.first, inserted.first?.index].compactMap({ $0 }).min() else { return }
+    let newCount = count - removed.count + inserted.count
+    let following = Swift.min(count - 1 - (removed.last ?? -1), newCount - 1 - (inserted.last?.index ?? -1))
+    let (oldEnd, newEnd) = (count - following, newCount - following)
+    // The remaining elements move to the start, and the removed elements behind them.
+    var end = start
+    var next = removed[...]
+    for index in start..<oldEnd {
+      if next.first == index {
+        next.removeFirst()
       } else {
         swapAt(index, end)
         end += 1
       }
     }
-    removeLast(count - end)
-  }
-
-  /// Inserts elements at indexes of the resulting list, which are ascending. Moves the elements from the end of the
-  /// list, so that each element moves once.
-  fileprivate mutating func insertElements(_ elements: [(element: Element, index: Int)]) {
-    var source = count - 1
-    // The new elements only make room; the end of the list moves behind them.
-    append(contentsOf: elements.lazy.map(\.element))
-    var target = count - 1
-    for (element, index) in elements.reversed() {
+    // The list gets its new length. Behind the remaining elements, each inserted element has an element to replace.
+    if newEnd < oldEnd {
+      removeSubrange(newEnd..<oldEnd)
+    } else if newEnd > oldEnd {
+      insert(contentsOf: inserted.suffix(newEnd - oldEnd).map { $0.element }, at: oldEnd)
+    }
+    // The remaining elements move from the end, so that each of them moves once.
+    var (source, target) = (end - 1, newEnd - 1)
+    for (element, index) in inserted.reversed() {
       while target > index {
         swapAt(target, source)
         target -= 1

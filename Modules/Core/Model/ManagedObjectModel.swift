@@ -123,7 +123,8 @@ public final class ManagedObjectModel: Sendable {
   ///
   /// - Throws: ``ErrorCode/unknownEntity``, listing the existing names.
   func entity(identifiedAs name: String) throws(CoherenceError) -> EntityDescription {
-    if let entity = entitiesByName[name] ?? entitiesByFormerName[name] { return entity }
+    // No entity has the former name of another one.
+    if let entity = entitiesByFormerName[name] { return entity }
     return try entity(named: name)
   }
 

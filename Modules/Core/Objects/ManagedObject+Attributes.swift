@@ -72,7 +72,9 @@ extension ManagedObject {
     check()
     let slot = key.slot(in: self)
     guard slot >= 0, let record = unmanagedPending, let storage = unmanagedStorage,
-      record._withUnsafeGuaranteedRef({ $0.round == storage._withUnsafeGuaranteedRef(\.round) && $0.kind != .deleted }),
+      record._withUnsafeGuaranteedRef({
+        $0.round == storage._withUnsafeGuaranteedRef({ $0.notifications.round }) && $0.kind != .deleted
+      }),
       !storage._withUnsafeGuaranteedRef(\.recordsUndo),
       unmanagedEntity._withUnsafeGuaranteedRef({ $0.plainValues[slot] }).contains(value)
     else { return writeChecked(value, of: key, at: slot) }

@@ -65,8 +65,11 @@ extension ManagedObject {
   }
 
   /// Returns the unsaved values by name of property. Changed to-many relationships are listed as null: see
-  /// ``objects(for:)``. Loads nothing; the cost grows with the number of changed properties. To be called inside the
-  /// context.
+  /// ``objects(for:)``. A property of a saved record that is changed back to its committed value is left out. A value that
+  /// another writer has saved too stays in the result if a ``MergeRule`` combines equal changes: the save writes the
+  /// combined value.
+  ///
+  /// Loads nothing; the cost grows with the number of changed properties. To be called inside the context.
   public final func changedValues() -> [String: AttributeValue] {
     check()
     guard let pending else { return [:] }

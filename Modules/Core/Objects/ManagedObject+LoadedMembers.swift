@@ -8,7 +8,7 @@ extension ManagedObject {
   final func mayHaveDeletedMember(
     _ list: MemberList, of relationship: RelationshipDescription, in storage: ContextStorage
   ) -> Bool {
-    let new = storage.pendingDeletes.latest(storage.deleteCount - list.comparedDeletes)
+    let new = storage.pendingRules.objects.latest(storage.pendingRules.deleteCount - list.comparedDeletes)
     let changes = pending?.members[relationship]
     guard list.ids.count + (changes?.addedCount ?? 0) < new.count else {
       return new.contains { deleted in
@@ -39,7 +39,9 @@ extension ManagedObject {
       list.insertEffective(id, isOrdered: relationship.isOrdered)
     // The changes ignore an unsaved record that they have not added.
     case .remove(let id) where !id.isTemporaryID || changes.contains(id) == true:
-      if let index = list.effective?.firstIndex(of: id) { list.effective?.remove(at: index) }
+      if let index = list.effective?.index(of: id, isOrdered: relationship.isOrdered) {
+        list.effective?.remove(at: index)
+      }
     case .order(let order) where order.count == count && order.allSatisfy({ list.isMember($0, changes) }):
       list.effective = order
     case .add, .remove, .order, .replace:
@@ -63,6 +65,15 @@ extension MemberList {
 }
 
 extension [ManagedObjectID] {
+  /// The index of a member; `nil` for no member. An undo removes the members that its group has added to an ordered list
+  /// from the last to the first.
+  fileprivate func index(of id: ManagedObjectID, isOrdered: Bool) -> Int? {
+    if last == id { return count - 1 }
+    if isOrdered { return firstIndex(of: id) }
+    let index = insertionIndex(of: id)
+    return index < count && self[index] == id ? index : nil
+  }
+
   /// The index of an identifier to be added to a list in the order of the identifiers.
   fileprivate func insertionIndex(of id: ManagedObjectID) -> Int {
     var (start, end) = (0, count)

@@ -211,10 +211,10 @@ extension ManagedObject {
     else { return }
     let list = loadedList(of: relationship)
     let hasDeletedMember =
-      storage.pendingDeletes.hasObject(of: relationship.destination.root)
+      storage.pendingRules.objects.hasObject(of: relationship.destination.root)
       && (list.map { mayHaveDeletedMember($0, of: relationship, in: storage) } ?? true)
     // After a failure of the rules below, the next read compares the same deletes again.
-    if !hasDeletedMember { list?.comparedDeletes = storage.deleteCount }
+    if !hasDeletedMember { list?.comparedDeletes = storage.pendingRules.deleteCount }
     if hasDeletedMember { try context.applyDeleteRules(beforeReading: recordID) }
   }
 

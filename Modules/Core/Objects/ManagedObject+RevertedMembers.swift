@@ -31,10 +31,15 @@ extension ManagedObject {
   ) throws -> Bool? {
     let own = try isStoredMember(id, of: relationship)
     guard let (member, inverse) = otherSide(of: id, relationship) else { return own }
-    let change = member.pending?.members[inverse]?.contains(recordID)
+    let changes = member.pending?.members[inverse]
+    let change = changes?.contains(recordID)
+    // An ordered list keeps the pair of edits in any case, because the member comes last in it.
+    let isOnlyMove = inverse.isOrdered && !wasAdded && changes?.removed.contains(recordID) == true
     // The other side has made the decision already: the pair of edits is a change.
-    if change == !wasAdded { return wasAdded }
-    guard change == wasAdded, let other = try member.isStoredMember(recordID, of: inverse) else { return own }
+    if change == !wasAdded, !isOnlyMove { return wasAdded }
+    guard change == wasAdded || isOnlyMove, let other = try member.isStoredMember(recordID, of: inverse) else {
+      return own
+    }
     return own == wasAdded || other == wasAdded ? wasAdded : !wasAdded
   }
 

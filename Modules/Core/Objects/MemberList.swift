@@ -1,7 +1,7 @@
 /// The members of a to-many relationship in the store, or in the parent context.
 final class MemberList {
   let ids: [ManagedObjectID]
-  /// The generation of the relationship at the load of the list: see ``ContextStorage/generations``.
+  /// The generation of the relationship at the load of the list: see ``ListGenerations``.
   let generation: Int
   /// The version of the owner's row to which the list belongs: the version at the load, raised by each save that did
   /// not change the list.
@@ -16,7 +16,7 @@ final class MemberList {
   /// changes are published. `nil` until a save that changes the order has assigned them.
   var arranged: [ManagedObjectID: Int64?]?
 
-  /// The value of ``ContextStorage/deleteCount`` when deleted records were last looked up among the members.
+  /// The value of ``PendingDeleteRules/deleteCount`` when deleted records were last looked up among the members.
   var comparedDeletes = 0
 
   /// The members as a set, for lookups in large lists. Made on first use.

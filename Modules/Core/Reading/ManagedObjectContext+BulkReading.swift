@@ -63,6 +63,13 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Loads a relationship of several objects with few reads for all of them.
+  ///
+  /// - Returns: The members, which the caller retains while it uses the relationship.
+  package final func loadMembers(of name: String, _ objects: [ManagedObject]) throws -> [ManagedObject] {
+    try operating { try prefetch(name, of: objects) }
+  }
+
   /// Returns whether the record of a row satisfies a predicate, with the unsaved changes of this context.
   package final func satisfies(_ predicate: PreparedPredicate, _ row: Row) throws -> Bool {
     try operating {

@@ -122,7 +122,7 @@ extension ManagedObjectContext {
       storage.untrack(record)
       object?.keepExposedID()
     }
-    let deletedIDs = storage.deletedWhileEdited
+    let deletedIDs = storage.vanished.edited
     guard !deletedIDs.isEmpty else { return }
     // Other writers have deleted these records, whose objects have stayed for the edits.
     storage.forgetDeletesOfCleanRecords()

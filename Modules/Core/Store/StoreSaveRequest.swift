@@ -15,6 +15,10 @@ public struct StoreSaveRequest: Sendable {
   /// The channels to signal with the commit. A ``StoreSignaling`` store signals them itself; Core signals for any other
   /// store.
   public var signals: Set<String> = []
+  /// The link tables in which a deleted record must have no links but those that the steps remove. A further link, which
+  /// another writer has added since Core read the links, is a conflict of the deleted record: derived values, numbers of
+  /// members and deny rules depend on the link.
+  package var comparedLinks: [LinkTable] = []
 
   /// Makes a save from its steps and the checks of member counts.
   public init(steps: [SaveStep], memberCounts: [MemberCountCheck] = []) {

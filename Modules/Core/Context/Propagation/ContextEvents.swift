@@ -76,7 +76,7 @@ extension ManagedObjectContext {
 final class ContextEvents {
   let saves = Broadcast<ChangeSet>()
   let changes = Broadcast<ObjectChanges>()
-  /// The changes since the last notification that are not in ``ContextStorage/unpostedChanges``: by other writers,
+  /// The changes since the last notification that are not in ``ChangeNotifications/unposted``: by other writers,
   /// refreshes and rollbacks.
   private var collectedChanges = ChangedObjects.Sets()
   /// Whether every object of the context may have changed since the last notification.

@@ -158,8 +158,10 @@ final class Inbox: Sendable {
   ///
   /// - Returns: Whether the changes are the first in the inbox. The caller then schedules the context to process the inbox.
   func post(_ changes: ChangeSet) -> Bool {
-    // Observers of the context are notified of inserted records, for which the context makes objects.
-    let areOfKnownRecords = changes.inserted.isEmpty && changes.permanentIDs.isEmpty
+    // Observers of the context are notified of inserted records, for which the context makes objects. Without objects, the
+    // context has no temporary identifier to replace. The former permanent identifier of a joined record leads to the
+    // other record from now on.
+    let areOfKnownRecords = changes.inserted.isEmpty && changes.permanentIDs.keys.allSatisfy { $0.isTemporaryID }
     return post(isDroppable: areOfKnownRecords) { $0.add(changes) }
   }
 

@@ -11,7 +11,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The relationships of both sides of the links. The caller invalidates their lists.
   final func forgetConfirmedLinks(in changes: ChangeSet) -> Set<RelationshipDescription> {
-    guard let saved = changes.links, storage.recordCount > 0 else { return [] }
+    guard let saved = changes.links, storage.unsaved.count > 0 else { return [] }
     var lists: Set<RelationshipDescription> = []
     for (owner, relationships) in changes.relinked {
       guard let record = storage.record(for: owner), record.kind == .updated, record.hasMembers,

@@ -8,7 +8,8 @@ extension ManagedObjectContext {
   /// its inbox in its own queue, at the latest at its next unit of work. The context's own changes stay, on top of the
   /// newer state. A property changed on both sides is a conflict when this context saves, and its ``mergePolicy``
   /// decides; changes of different properties are merged. ``refresh(_:mergeChanges:)`` and ``rollback()`` resolve such
-  /// a conflict before the save. A change that the other context has saved too is no change any more.
+  /// a conflict before the save. A change that the other context has saved too is no change any more, unless a
+  /// ``MergeRule`` of the policy combines equal changes, as a sum or a closure does.
   ///
   /// The children of this context merge the changes too. May be called on any thread.
   public final func mergeChanges(fromContextDidSave changes: ChangeSet) {
@@ -60,14 +61,14 @@ extension ManagedObjectContext {
 
   @inline(never) private final func processInboxDirectly() {
     // Changes of other contexts would rebase records of the running save onto other rows.
-    if storage.isCallingPolicy || storage.isCallingParticipant { return }
+    if storage.callbacks.areInSave { return }
     if storage.confinement.isMain {
       openMainUnit()
       return postChanges()
     }
     // A context of a thread has no blocks: each fetch begins a unit of work.
     if !storage.retainedReads.isEmpty { storage.retainedReads.removeAll() }
-    guard !inbox.isEmpty || !storage.missing.isEmpty else { return }
+    guard !inbox.isEmpty || !storage.vanished.missing.isEmpty else { return }
     processInbox()
     postChanges()
   }
@@ -202,7 +203,7 @@ extension ManagedObjectContext {
 
   /// The unsaved record of a delete without an object.
   private final func bareDelete(of id: ManagedObjectID) -> PendingRecord? {
-    guard storage.hasBareDeletes, let record = storage.record(for: id), record.isBareDelete else { return nil }
+    guard storage.unsaved.hasBareDeletes, let record = storage.record(for: id), record.isBareDelete else { return nil }
     return record
   }
 
@@ -216,14 +217,14 @@ extension ManagedObjectContext {
     guard let object = storage.registry.object(for: id) else { return }
     // The save of the unsaved changes reports the conflict, or writes no value of the record.
     if let record = object.pending, record.kind != .deleted, !record.isUnchanged {
-      storage.deletedWhileEdited.insert(id)
+      storage.vanished.edited.insert(id)
       return forgetLinks(of: object)
     }
     // A fetch finds the record with the edits of the parent, whose save reports the conflict.
     if object.pending?.kind != .deleted, inheritedRecord(of: id)?.isDeleted == false { return forgetLinks(of: object) }
     object.pending?.isDeletedElsewhere = true
     // The rules of this context's own delete would read the relationships of a detached object.
-    storage.pendingDeletes.remove(object)
+    storage.pendingRules.objects.remove(object)
     detachDeleted(object)
     events.noteDeleted(object)
   }
@@ -341,7 +342,7 @@ extension ManagedObjectContext {
     }
     let partners = renamed.flatMap(\.partners).compactMap { storage.record(for: permanentIDs[$0] ?? $0) }
     // Delete rules change the other side only. An undo or a child's edit may revert the delete.
-    let deleted = storage.hasDeletes ? storage.records.filter { $0.kind == .deleted && !$0.isBareDelete } : []
+    let deleted = storage.unsaved.hasDeletes ? storage.records.filter { $0.kind == .deleted && !$0.isBareDelete } : []
     return replaceReferences(permanentIDs, in: renamed + partners + deleted)
   }
 

@@ -46,7 +46,7 @@ extension ManagedObjectContext {
   /// out, because the parent may roll back.
   private final func deletedElsewhere() -> Set<ManagedObjectID> {
     var ids = Set(storage.registry.all.map(\.recordID).filter { !$0.isTemporaryID })
-    if storage.hasBareDeletes { ids.formUnion(storage.records.lazy.filter(\.isBareDelete).map(\.id)) }
+    if storage.unsaved.hasBareDeletes { ids.formUnion(storage.records.lazy.filter(\.isBareDelete).map(\.id)) }
     let readableIDs = readable(Array(ids)) { $0 }
     guard let present = try? loadRows(readableIDs) else { return [] }
     return Set(readableIDs).subtracting(present.map(\.id)).filter(isUnchangedInParents)

@@ -40,7 +40,7 @@ extension ManagedObjectContext {
       object.row = nil
       storage.touch(object.recordID)
       guard wasMissing else { return }
-      storage.missing.insert(object.recordID)
+      storage.vanished.missing.insert(object.recordID)
       return removeMissingObjects()
     }
     if mergeChanges {
@@ -53,13 +53,13 @@ extension ManagedObjectContext {
     guard record.base != nil else { return }
     if storage.recordsUndo { recordUndo(ofRefreshing: object, record) }
     revertRelationships(of: object, record)
-    if record.kind == .deleted { storage.pendingDeletes.remove(object) }
+    if record.kind == .deleted { storage.pendingRules.objects.remove(object) }
     storage.untrack(record)
     object.row = nil
     object.keepExposedID()
     record.isSilent = true
     noteRefreshed(object)
-    if storage.deletedWhileEdited.contains(object.recordID) { rereadInChildren([object.recordID]) }
+    if storage.vanished.edited.contains(object.recordID) { rereadInChildren([object.recordID]) }
   }
 
   /// Records that a refresh drops the attribute edits of an object, or reverts its delete. The reverts of relationships
@@ -211,7 +211,7 @@ extension ManagedObjectContext {
 
   /// Turns an object into a fault. Its changes stay.
   private final func forgetState(of object: ManagedObject) {
-    if object.pending == nil, object.flags.contains(.missing) { storage.missing.insert(object.recordID) }
+    if object.pending == nil, object.flags.contains(.missing) { storage.vanished.missing.insert(object.recordID) }
     object.flags.subtract([.unavailable, .missing])
     object.collections = nil
     if object.pending == nil { object.row = nil }

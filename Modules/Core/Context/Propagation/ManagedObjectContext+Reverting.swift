@@ -15,7 +15,7 @@ extension ManagedObjectContext {
       storage.undo?.clear()
       // The objects must be read again in a later state, with the saves of other contexts.
       supersedeMainUnit()
-      let deletedIDs = storage.deletedWhileEdited
+      let deletedIDs = storage.vanished.edited
       turningIntoFaults(storage.records.compactMap(\.object)) { dropChanges() }
       rereadInChildren(deletedIDs)
     }
@@ -83,7 +83,7 @@ extension ManagedObjectContext {
     lease.end()
     storage.undo?.clear()
     let objects = storage.registry.all
-    let deletedIDs = storage.deletedWhileEdited
+    let deletedIDs = storage.vanished.edited
     touchHiddenEdits(of: objects)
     turningIntoFaults(objects) { detachAll() }
     passOn(waiting)
@@ -101,7 +101,7 @@ extension ManagedObjectContext {
     storage.retainedReads.removeAll()
     storage.groups.removeAll()
     storage.reports.removeAll()
-    storage.missing = []
+    storage.vanished.missing = []
     // Children may save changes of records that they know by former identifiers.
     if !isParent { storage.withPending { storage.formerIDs = FormerIdentifiers() } }
     storage.exposedTemporaryIDs = []

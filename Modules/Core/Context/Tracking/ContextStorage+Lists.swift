@@ -1,24 +1,24 @@
-// The generations of member lists: a list that was loaded in an earlier generation is read again.
+// The lists of members: their generations, and the records that lists of stores have although they are no members for
+// the context.
 
 extension ContextStorage {
-  /// The generation of a relationship's member lists: the relationship's own count, plus the common part in the upper
-  /// bits.
-  func generation(of relationship: RelationshipDescription) -> Int { (generations[relationship] ?? 0) &+ epoch }
+  /// The generation of a relationship's member lists.
+  func generation(of relationship: RelationshipDescription) -> Int { listGenerations.generation(of: relationship) }
 
   /// Invalidates every loaded member list.
   func invalidateAllLists() {
-    epoch &+= 1 << 32
+    listGenerations.invalidateAll()
     retainedReads.invalidateLists()
   }
 
   func invalidateLists(of relationship: RelationshipDescription) {
-    generations[relationship, default: 0] += 1
+    listGenerations.invalidate(relationship)
     retainedReads.invalidateLists(of: relationship)
   }
 
   /// Returns the identifiers without those of records marked for deletion. Called under the lock.
   func withoutDeleted(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
-    hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
+    unsaved.hasDeletes ? ids.filter { recordUnderLock(for: $0)?.kind != .deleted } : ids
   }
 
   /// Returns the members of an owner without the records that are no members for the context: deleted records, and
@@ -44,16 +44,17 @@ extension ContextStorage {
     let moved = row.entity.referenceSlots.filter { row[$0] != base[$0] }
     let mayBeListed =
       record.kind == .deleted ? !moved.isEmpty || !relinked.isEmpty : moved.contains(where: record.changed.contains)
-    if mayBeListed { movedRecords.insert(record.id) }
+    if mayBeListed { unsaved.movedRecords.insert(record.id) }
   }
 
   /// Notes that a save of another writer has changed links to records that may include deleted ones.
   ///
   /// Called under the lock, because children read the noted records.
   func noteLinks(of relationships: Set<RelationshipDescription>) {
-    guard hasDeletes else { return }
+    guard unsaved.hasDeletes else { return }
     let roots = Set(relationships.map(\.destination.root))
-    movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
+    unsaved.movedRecords.formUnion(
+      records.lazy.filter { $0.kind == .deleted && roots.contains($0.entity.root) }.map(\.id))
   }
 
   /// Notes that a deleted record may have links that its delete rules did not find. Called under the lock.
@@ -61,14 +62,14 @@ extension ContextStorage {
     let hasLinks = record.entity.relationships.contains { relationship in
       if case .links = relationship.storage { relationship.inverse != nil } else { false }
     }
-    if hasLinks { movedRecords.insert(record.id) }
+    if hasLinks { unsaved.movedRecords.insert(record.id) }
   }
 
   /// Whether the lists of a relationship below the context's changes may have records that are no members for the
   /// context: deleted records, which no delete rule removes from a relationship without an inverse, and records moved
   /// by another writer.
   func mayListNonmembers(_ relationship: RelationshipDescription) -> Bool {
-    !movedRecords.isEmpty || (hasDeletes && relationship.inverse == nil)
+    !unsaved.movedRecords.isEmpty || (unsaved.hasDeletes && relationship.inverse == nil)
   }
 
   /// Whether a record is no member of an owner for the context, although the list below its changes has the record.
@@ -77,7 +78,8 @@ extension ContextStorage {
   ) -> Bool {
     guard let record else { return false }
     if record.kind == .deleted { return true }
-    guard let slot = relationship.inverse?.slot, record.changed.contains(slot), movedRecords.contains(record.id) else {
+    guard let slot = relationship.inverse?.slot, record.changed.contains(slot), unsaved.movedRecords.contains(record.id)
+    else {
       return false
     }
     return record[slot] != .reference(owner)
@@ -88,7 +90,7 @@ extension ContextStorage {
   func moved(
     _ ids: [ManagedObjectID], from owner: ManagedObjectID, of relationship: RelationshipDescription
   ) -> Set<ManagedObjectID> {
-    guard recordCount > 0, let slot = relationship.inverse?.slot else { return [] }
+    guard unsaved.count > 0, let slot = relationship.inverse?.slot else { return [] }
     return Set(
       ids.lazy.filter { id in
         guard let record = self.recordUnderLock(for: id), record.changed.contains(slot) else { return false }
@@ -106,7 +108,7 @@ extension ContextStorage {
     let mayBeListed = record.entity.referenceSlots.contains { slot in
       base[slot] != present[slot] && (record.kind == .deleted || record.changed.contains(slot))
     }
-    if mayBeListed { movedRecords.insert(record.id) }
+    if mayBeListed { unsaved.movedRecords.insert(record.id) }
   }
 
   /// Notes that other writers may have added deleted records to lists by links. Their rows, which a refresh compares,
@@ -115,14 +117,14 @@ extension ContextStorage {
   /// A noted record costs: the members of an owner without neighbours are counted by a statement that excludes the
   /// record. Beside many noted records, members are listed.
   func noteLinksOfDeleted() {
-    guard hasDeletes else { return }
+    guard unsaved.hasDeletes else { return }
     for record in records where record.kind == .deleted { noteLinks(ofDeleted: record) }
   }
 
   /// Notes that other writers may have added any deleted record to lists, because a refresh has failed to read the
   /// present rows. Called under the lock.
   func noteDeletedInLists() {
-    guard hasDeletes else { return }
-    movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted }.map(\.id))
+    guard unsaved.hasDeletes else { return }
+    unsaved.movedRecords.formUnion(records.lazy.filter { $0.kind == .deleted }.map(\.id))
   }
 }

@@ -1,10 +1,16 @@
 import Synchronization
 
 /// The state of a context that its objects use. Separate from the context, so that an object may outlive its context.
+///
+/// The class itself keeps the unsaved records: their sequence, and the look-up by identifier and by value. Subjects with
+/// several fields have types of their own.
 final class ContextStorage: @unchecked Sendable {
-  // Sendable: the unsaved records are changed by the context's owner under `pendingLock` and read by others under it;
-  // everything else mutable is used by the owner alone, which `confinement` checks.
-  // Safety of `@exclusivity(unchecked)`: one thread at a time is the owner, and its accesses follow each other.
+  // Sendable: the unsaved records, their summary and the former identifiers are changed by the context's owner under
+  // `pendingLock` and read by others under it; everything else mutable is used by the owner alone, which `confinement`
+  // checks.
+  // Safety of `@exclusivity(unchecked)`: one thread at a time is the owner, and its accesses follow each other. An access
+  // of a field of a nested struct is an access of the whole struct: no function of these structs calls code that uses the
+  // storage. Code that calls the user, posts, or takes the lock is a function of the class.
   // Safety of `lockPending` and `unlockPending`: each pair stands in one function, on one thread.
   // Safety of `Unmanaged`: `sequence` keeps the records whose addresses `table` has.
 
@@ -14,6 +20,10 @@ final class ContextStorage: @unchecked Sendable {
   private(set) var handle: ContextHandle?
   var context: ManagedObjectContext? { handle?.context }
 
+  // MARK: Unsaved records
+
+  // No struct has `table` together with `sequence` or the summary: a child's thread changes `table` under the lock while
+  // the owner reads the others without the lock.
   /// Guards the unsaved records, which child contexts read on their own threads.
   private let pendingLock = Lock()
   /// The unsaved records in the order in which they were tracked. Untracked records stay until the next compaction.
@@ -24,98 +34,71 @@ final class ContextStorage: @unchecked Sendable {
   /// The number of indexed records of `sequence`. Most records are saved before any lookup of them. While all records
   /// are in the table, only the owner changes the table, so that the owner may read it without the lock.
   private let indexedCount = Atomic<Int>(0)
-  /// The number of unsaved records.
-  @exclusivity(unchecked) private(set) var recordCount = 0
-  /// Whether unsaved records may include deletes.
-  @exclusivity(unchecked) private(set) var hasDeletes = false
-  /// The records that lists of stores may have as members although they are no members for the context: deleted
-  /// records, and records with unsaved references, to which other writers have given other owners since.
-  @exclusivity(unchecked) var movedRecords: Set<ManagedObjectID> = []
-  /// Whether unsaved records may include changes of ordered relationships.
-  @exclusivity(unchecked) private(set) var changesLists = false
-  /// The number of unsaved records of each hierarchy.
-  @exclusivity(unchecked) private var counts: [(root: EntityDescription, count: Int)] = []
+  /// The counts of the unsaved records, and the kinds of their changes.
+  @exclusivity(unchecked) var unsaved = UnsavedSummary()
   /// The index of unsaved records by value, made by the first fetch that needs it.
   @exclusivity(unchecked) private var index: UnsavedIndex?
-  /// The changed records that no notification has listed yet. Those with the present `round` are not added again.
-  @exclusivity(unchecked) var unpostedChanges: [PendingRecord] = []
-  /// Raised by each notification of changes, and at the beginning of each block whose changes are collected: a record
-  /// with an older number is listed again.
-  @exclusivity(unchecked) var round: UInt32 = 1
-  /// Whether ``undo`` records changes. Beside `round`, because each write reads both.
-  @exclusivity(unchecked) var recordsUndo = false
-  /// The number of notifications of changes.
-  @exclusivity(unchecked) private(set) var postCount: UInt32 = 0
   /// During the preparation of a save, the records tracked since the last call of ``takeNewRecords()``; `nil`
   /// otherwise.
   @exclusivity(unchecked) private var newRecords: [PendingRecord]?
-  /// The changes that observers are being notified of, the innermost notification last.
-  @exclusivity(unchecked) private var delivering: [ChangedObjects] = []
+
+  // MARK: Changes
+
+  /// The changes for the next notification, and the running notifications.
+  @exclusivity(unchecked) var notifications = ChangeNotifications()
+  /// Whether ``undo`` records changes. Beside the round of ``notifications``, because each write reads both.
+  @exclusivity(unchecked) var recordsUndo = false
+  /// The history of undoable changes; `nil` for none.
+  var undo: UndoHistory?
   /// Whether live results of the context or of its children follow the unsaved records.
   let tracksTouched = Atomic<Bool>(false)
-  /// The records whose unsaved state changed, without ``unpostedChanges``. Empty unless ``tracksTouched`` is set.
-  @exclusivity(unchecked) private var touched = TouchedRecords()
-  /// The generation of each to-many relationship, raised when its loaded member lists may be out of date.
-  var generations: [RelationshipDescription: Int] = [:]
-  /// The part of the generation that all relationships share.
-  var epoch = 0
+  /// The records whose unsaved state changed, without the unposted changes. Empty unless ``tracksTouched`` is set.
+  @exclusivity(unchecked) var touched = TouchedRecords()
+  /// Whether the block that ends a ``MainTurn`` is in the main queue.
+  var awaitsTurnEnd = false
+  /// The deletes whose delete rules are not applied yet.
+  var pendingRules = PendingDeleteRules()
+
+  // MARK: Identifiers and records of other writers
+
   /// The present identifiers of records by former ones. Changed under the lock, because children read them on their own
   /// threads.
   var formerIDs = FormerIdentifiers()
-  /// Whether the running work is planned again when its save loses a race, see
-  /// ``ManagedObjectContext/planningAgain(afterRacesOver:startsExcluding:_:)``. Its saves resolve no collision of
-  /// unique values.
-  var isPlanningAgain = false
   /// The temporary identifiers of a parent's records that the user knows, and of which the context retains no object.
   /// An identifier leaves the set when the record gets its permanent identifier.
   var exposedTemporaryIDs: Set<ManagedObjectID> = []
-  /// The deleted objects whose delete rules are not applied yet.
-  var pendingDeletes = PendingDeletes()
-  /// The number of deletes of objects so far, by which a loaded list of members knows the deletes since its last check.
-  var deleteCount = 0
-  /// The records deleted without an object whose delete rules are not applied yet.
-  var pendingRecordDeletes: [PendingRecord] = []
-  /// Whether a deleted record still has references and members that its delete rules change.
-  var hasPendingDeleteRules: Bool { !pendingDeletes.isEmpty || !pendingRecordDeletes.isEmpty }
-  /// Whether unsaved records may include deletes without an object.
-  @exclusivity(unchecked) private(set) var hasBareDeletes = false
+  /// The records that other writers have deleted.
+  var vanished = VanishedRecords()
+
+  // MARK: Reads
+
+  /// The generations of loaded member lists.
+  var listGenerations = ListGenerations()
   /// The objects and member lists read over relationships in the unit of work.
   let retainedReads = RetainedReads()
-  /// Whether the block that ends a ``MainTurn`` is in the main queue.
-  var awaitsTurnEnd = false
+  /// The groups of records fetched together.
+  var groups = FetchGroups()
+  /// The objects with loaded values that wait for `awakeFromFetch`.
+  @exclusivity(unchecked) var loads = LoadedObjects()
+  /// The failures of accessors.
+  var reports = AccessorReports()
   /// Whether faults are counted: a policy other than ``FaultPolicy/load`` was set.
   let countsFaults = Atomic<Bool>(false)
   /// The faults that accessors loaded one by one in a unit of work, and the unit's number.
   var faults: (unit: Int, counts: FaultCounts) = (0, FaultCounts())
   /// The number of the unit of work, for the counts of faults.
   @exclusivity(unchecked) var unit = 0
-  /// The groups of records fetched together.
-  var groups = FetchGroups()
-  /// The history of undoable changes; `nil` for none.
-  var undo: UndoHistory?
-  /// The pinned snapshot that a running write of the context has ended, to be pinned again after the write.
-  var suspendedPin: SnapshotPin?
-  /// The scheduled check of the pinned snapshot; `nil` without one.
-  var pinWatch: SnapshotWatch?
-  /// Whether the closure of a merge policy runs as part of a save.
-  var isCallingPolicy = false
-  /// Whether a participant runs as part of a save.
-  var isCallingParticipant = false
-  /// The number of nested calls of hooks, which must not save.
-  @exclusivity(unchecked) var runningHooks = 0
-  /// The objects with loaded values that wait for `awakeFromFetch`.
-  @exclusivity(unchecked) var loads = LoadedObjects()
-  /// The failures of accessors.
-  var reports = AccessorReports()
+  /// The pinned snapshot during a write, and the check of its use.
+  var pinning = PinningState()
+
+  // MARK: Saves and resets
+
+  /// The code that the context's own work calls at present.
+  @exclusivity(unchecked) var callbacks = RunningCallbacks()
   /// The sequence number of the saves, by which a stream on another thread notices a save while it begins.
   let saveNumber = SaveNumber()
   /// The number of resets, by which live results notice that the context has dropped all objects.
   var resetCount = 0
-  /// The records that other writers have deleted while this context had unsaved changes of them.
-  var deletedWhileEdited: Set<ManagedObjectID> = []
-  /// The records that a load did not find. The next processing of the inbox detaches their objects, or finds the
-  /// records again.
-  var missing: Set<ManagedObjectID> = []
 
   init(confinement: Confinement) { self.confinement = confinement }
   /// Sets the handle of the context. Called once, before the storage is shared.
@@ -136,8 +119,7 @@ final class ContextStorage: @unchecked Sendable {
   func track(_ record: PendingRecord) {
     withPending {
       record.isTracked = true
-      recordCount += 1
-      count(record, 1)
+      unsaved.add(record)
       sequence.append(record)
       if record.hasMembers { noteListChange() }
       noteUnindexed(record)
@@ -147,7 +129,7 @@ final class ContextStorage: @unchecked Sendable {
   }
 
   /// Records that members of an ordered relationship may have changed. Called under the lock.
-  func noteListChange() { changesLists = true }
+  func noteListChange() { unsaved.noteListChange() }
 
   /// Runs a block and collects the records that become unsaved in it, for ``takeNewRecords()``.
   func collectingNewRecords<T>(_ body: () throws -> T) rethrows -> T {
@@ -181,14 +163,14 @@ final class ContextStorage: @unchecked Sendable {
   func noteUnindexed(_ record: PendingRecord) {
     guard index != nil else { return }
     index?.note(record)
-    if index?.isOvergrown(recordCount) == true { dropIndex() }
+    if index?.isOvergrown(unsaved.count) == true { dropIndex() }
   }
 
   /// The unsaved records of a hierarchy with a wanted value in a slot. Of several slots, the slot with the fewest
   /// records decides, so that the caller checks the others. Called under the lock.
   func unsavedRecords(of root: EntityDescription, with wanted: [WantedValues]) -> [PendingRecord] {
     index = index ?? UnsavedIndex()
-    let found = index!.records(of: root, with: wanted, among: recordCount, from: { records })
+    let found = index!.records(of: root, with: wanted, among: unsaved.count, from: { records })
     return found.filter { $0.isTracked && !$0.isUnchanged }
   }
 
@@ -206,7 +188,7 @@ final class ContextStorage: @unchecked Sendable {
     withPending {
       record.kind = .deleted
       record.versionReadByChild = version
-      hasDeletes = true
+      unsaved.noteDelete()
     }
   }
 
@@ -214,30 +196,18 @@ final class ContextStorage: @unchecked Sendable {
   func trackBareDelete(of row: Row) {
     let record = PendingRecord(deleting: row)
     track(record)
-    withPending { hasDeletes = true }
-    hasBareDeletes = true
-    pendingRecordDeletes.append(record)
+    withPending { unsaved.noteBareDelete() }
+    pendingRules.records.append(record)
   }
 
   /// Turns a delete back into an unsaved change of the kind, `inserted` or `updated`.
   func unmarkDeleted(_ record: PendingRecord, as kind: PendingRecord.Kind) { withPending { record.kind = kind } }
 
-  /// Adds a number to the count of the record's hierarchy. Called under the lock.
-  @inline(__always) private func count(_ record: PendingRecord, _ change: Int) {
-    let root = record.entity.root
-    // A context changes few hierarchies, and mostly one hierarchy in a row.
-    for index in counts.indices where counts[index].root === root {
-      counts[index].count += change
-      return
-    }
-    counts.append((root, change))
-  }
-
   /// The roots of the hierarchies with unsaved records.
-  var changedRoots: [EntityDescription] { withPending { counts.filter { $0.count > 0 }.map(\.root) } }
+  var changedRoots: [EntityDescription] { withPending { unsaved.roots } }
 
   /// Whether a hierarchy has unsaved records. Called under the lock.
-  func hasUnsavedRecords(of root: EntityDescription) -> Bool { counts.contains { $0.root === root && $0.count > 0 } }
+  func hasUnsavedRecords(of root: EntityDescription) -> Bool { unsaved.hasRecords(of: root) }
 
   /// Adds the records of `sequence` that the table does not have yet. Called under the lock.
   private func indexAll() {
@@ -255,7 +225,7 @@ final class ContextStorage: @unchecked Sendable {
       let areFound = indexed.allSatisfy { table[$0.id] == Self.word($0) }
       table.checkInvariants()
       assert(areFound && table.count == indexed.count, "The table of unsaved records has each indexed record once.")
-      assert(sequence.count(where: \.isTracked) == recordCount, "A context counts its unsaved records.")
+      unsaved.checkInvariants(sequence.count(where: \.isTracked))
     }
   }
 
@@ -272,71 +242,17 @@ final class ContextStorage: @unchecked Sendable {
 
   /// The unsaved records in the order in which they were tracked. For the context's owner, or under the lock.
   var records: [PendingRecord] {
-    sequence.count == recordCount ? sequence : sequence.filter(\.isTracked)
+    sequence.count == unsaved.count ? sequence : sequence.filter(\.isTracked)
   }
 
   /// Whether any record has changes to save. For the context's owner, or under the lock.
   var hasChanges: Bool { sequence.contains { $0.isTracked && !$0.isUnchanged } }
 
-  /// Lists a changed record for the next notification of observers.
-  func noteChange(_ record: PendingRecord) {
-    guard record.round != round else { return }
-    // If observers are being notified, this change comes from one of them. The sets of the running notifications are
-    // made first, so that they show the earlier state.
-    for objects in delivering { objects.makeSets() }
-    record.wasListed = record.round != 0
-    record.round = round
-    unpostedChanges.append(record)
-    if isTouchTracked { requestTurn() }
-  }
-
-  /// Whether live results of the context or of a child may receive touched records.
-  @inline(__always) var isTouchTracked: Bool { tracksTouched.load(ordering: .relaxed) }
-
-  /// Records that the unsaved state of a record changed without a change by the context's user.
-  @inline(__always) func touch(_ id: ManagedObjectID) { if isTouchTracked { touched.add(id) } }
-
-  /// Records that the state of every record may have changed.
-  func touchEverything() { if isTouchTracked { touched.isEverything = true } }
-
-  /// Removes and returns the touched records. Changes that no notification has listed yet are left for the next call.
-  func takeTouched() -> TouchedRecords {
-    guard !touched.isEmpty else { return touched }
-    defer { touched = TouchedRecords() }
-    return touched
-  }
-
-  /// Schedules a block that ends the turn of a main-queue context, after the first change made outside of `perform`.
-  @inline(never) private func requestTurn() {
-    guard confinement.isMain, !confinement.isEntered, !awaitsTurnEnd, unpostedChanges.count == 1 else { return }
-    confinement.submit { [weak self] in self?.context?.insideAlone {} }
-  }
-
-  /// Removes and returns the records to list in a notification. Later changes belong to the next notification.
-  func takeUnpostedChanges() -> [PendingRecord] {
-    guard !unpostedChanges.isEmpty else { return [] }
-    defer { unpostedChanges = [] }
-    if isTouchTracked { for record in unpostedChanges { touched.add(record.id) } }
-    round &+= 1
-    postCount &+= 1
-    return unpostedChanges.filter { !$0.isSilent }
-  }
-
-  /// Notifies observers of changed objects. An object that an observer retains still describes the time of the
-  /// notification.
-  func post(_ objects: consuming ChangedObjects, _ notify: (ChangedObjects) -> Void) {
-    delivering.append(objects)
-    let index = delivering.count - 1
-    notify(delivering[index])
-    if !isKnownUniquelyReferenced(&delivering[index]) { delivering[index].makeSets() }
-    delivering.removeLast()
-  }
-
   /// Stops tracking a record, and releases its object.
   func untrack(_ record: PendingRecord) {
     withPending {
       drop(record)
-      if sequence.count > 64, sequence.count > recordCount * 4 { removeUntracked() }
+      if sequence.count > 64, sequence.count > unsaved.count * 4 { removeUntracked() }
     }
     release(record)
   }
@@ -348,10 +264,7 @@ final class ContextStorage: @unchecked Sendable {
     indexAll()
     record.isTracked = false
     record.isIndexed = false
-    recordCount -= 1
-    if !movedRecords.isEmpty { movedRecords.remove(record.id) }
-    if recordCount == 0 { (hasDeletes, hasBareDeletes, movedRecords) = (false, false, []) }
-    count(record, -1)
+    unsaved.remove(record)
     table.remove(record.id, ifWord: Self.word(record))
   }
 
@@ -359,11 +272,8 @@ final class ContextStorage: @unchecked Sendable {
   func dropAll() {
     if isTouchTracked { for record in sequence where record.isTracked { touched.add(record.id) } }
     dropIndex()
-    (hasDeletes, hasBareDeletes, changesLists) = (false, false, false)
-    movedRecords = []
+    unsaved = UnsavedSummary()
     table.removeAll()
-    recordCount = 0
-    counts = []
     sequence = []
     indexedCount.store(0, ordering: .relaxed)
   }

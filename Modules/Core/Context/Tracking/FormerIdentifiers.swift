@@ -39,6 +39,10 @@ struct FormerIdentifiers: Sendable {
     reinsertedIDs[id] = nil
   }
 
+  /// Returns the present identifier of the record that an undo has inserted in place of a deleted record; `nil` without
+  /// an insert.
+  func reinserted(_ deleted: ManagedObjectID) -> ManagedObjectID? { reinsertedIDs[deleted].map(current) }
+
   /// Returns the present identifier of a record, also of a deleted record that an undo has inserted again.
   func currentOrReinserted(_ id: ManagedObjectID) -> ManagedObjectID {
     var id = current(id)

@@ -40,17 +40,22 @@ extension MemberChanges {
     case .add(let id): add(id, comesLast: isOrdered, isStored: isStored ?? true)
     case .remove(let id): remove(id, isStored: isStored ?? false)
     case .order(let order): self.order = order
-    case .replace(let former, let members): replace(former, by: members)
+    case .replace(let former, let members): replace(former, by: members, below: below ?? origin?.ids)
     }
     dropFormerOrder(below: below)
   }
 
-  private mutating func replace(_ former: [ManagedObjectID], by members: [ManagedObjectID]) {
+  /// - Parameter below: The list below the changes; `nil` if it is unknown. Another writer may have changed it since the
+  ///   first change.
+  private mutating func replace(
+    _ former: [ManagedObjectID], by members: [ManagedObjectID], below: [ManagedObjectID]?
+  ) {
     let (old, new) = (Set(former), Set(members))
     for id in former where !new.contains(id) { remove(id) }
     // The order set below gives the members their positions. A member of the list below the changes that was removed
     // and returns is no addition.
-    for id in members where !old.contains(id) { add(id, comesLast: origin?.ids?.contains(id) != true) }
+    let stored = Set(below ?? [])
+    for id in members where !old.contains(id) { add(id, comesLast: !stored.contains(id)) }
     order = members
   }
 }

@@ -39,10 +39,15 @@ extension PendingRecord {
     rebase(onto: row, combining: combined)
   }
 
-  /// Makes the present base the ancestor of all edits, so that no edit is overtaken any more.
+  /// Makes the present base the ancestor of all edits, so that no edit is overtaken any more. Edits equal to the base,
+  /// which a merge rule would have combined with the save of another writer, are no changes any more.
   func acceptBase() {
     overtaken = nil
     hasAcceptedBase = true
+    // A child's edit may be based on a later row than the base, and revert that row to the values of the base.
+    if let base, base.version >= versionReadByChild {
+      for slot in changed where base[slot] == draft[slot] { changed.remove(slot) }
+    }
     restartLists()
   }
 

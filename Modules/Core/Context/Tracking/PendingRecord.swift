@@ -14,9 +14,9 @@ final class PendingRecord {
   @exclusivity(unchecked) var kind: Kind
   /// Whether the context tracks the record as unsaved; `false` after a save or a rollback, and without a context.
   @exclusivity(unchecked) var isTracked = false
-  /// The ``ContextStorage/round`` in which the record was last listed among the unposted changes.
+  /// The ``ChangeNotifications/round`` in which the record was last listed among the unposted changes.
   @exclusivity(unchecked) var round: UInt32 = 0
-  /// Whether an earlier ``ContextStorage/round`` has listed the record too.
+  /// Whether an earlier ``ChangeNotifications/round`` has listed the record too.
   @exclusivity(unchecked) var wasListed = false
   /// Whether notifications leave the record out, because its change was dropped, or is reported by other means.
   @exclusivity(unchecked) var isSilent = false

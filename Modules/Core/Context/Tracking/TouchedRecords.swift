@@ -20,6 +20,24 @@ struct TouchedRecords: Sendable {
   }
 }
 
+extension ContextStorage {
+  /// Whether live results of the context or of a child may receive touched records.
+  @inline(__always) var isTouchTracked: Bool { tracksTouched.load(ordering: .relaxed) }
+
+  /// Records that the unsaved state of a record changed without a change by the context's user.
+  @inline(__always) func touch(_ id: ManagedObjectID) { if isTouchTracked { touched.add(id) } }
+
+  /// Records that the state of every record may have changed.
+  func touchEverything() { if isTouchTracked { touched.isEverything = true } }
+
+  /// Removes and returns the touched records. Changes that no notification has listed yet are left for the next call.
+  func takeTouched() -> TouchedRecords {
+    guard !touched.isEmpty else { return touched }
+    defer { touched = TouchedRecords() }
+    return touched
+  }
+}
+
 /// Receives the touched records of a context and its parents, on the thread of the context that changed.
 protocol TouchedRecordsReceiver: AnyObject, Sendable {
   func receive(_ touched: TouchedRecords)

@@ -69,7 +69,7 @@ extension ManagedObjectContext {
         try object.changeMembers(of: relationship, .remove(id))
       case .removed(let recorded, let relationship, let id):
         guard let object = try presentObject(recorded, by: history),
-          !storage.deletedWhileEdited.contains(object.recordID)
+          !storage.vanished.edited.contains(object.recordID)
         else {
           return
         }
@@ -83,7 +83,14 @@ extension ManagedObjectContext {
         let former = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
         let below = try object.memberList(of: list.relationship).ids
         let reverted = list.isFormerOrder(below, of: former) { history.present($0, in: self) } ? below : former
-        if reverted != members { try object.changeMembers(of: list.relationship, .replace(members, by: reverted)) }
+        guard reverted != members else { return }
+        try object.changeMembers(of: list.relationship, .replace(members, by: reverted))
+        // Without the group's addition of a member, the list below the changes still has the member if another writer has
+        // added it too.
+        let remaining = Set(reverted)
+        for id in try object.changedMemberIDs(of: list.relationship).reversed() where !remaining.contains(id) {
+          try object.changeMembers(of: list.relationship, .remove(id))
+        }
       case .inserted(let recorded):
         let restored = isPresent(recorded) ? recorded : history.restoredObject(of: recorded, in: self)
         guard let object = restored else { return }
@@ -112,7 +119,7 @@ extension ManagedObjectContext {
   /// neither this context nor another writer has deleted it.
   private final func isRestorable(_ id: ManagedObjectID) -> Bool {
     guard let object = storage.registry.object(for: id), object.isLoaded else { return false }
-    return isPresent(object) && !storage.deletedWhileEdited.contains(id)
+    return isPresent(object) && !storage.vanished.edited.contains(id)
   }
 
   /// Whether the list of an unordered relationship has a member. Another writer may have added or removed the member since
@@ -152,7 +159,7 @@ extension ManagedObjectContext {
     try leaveTarget(at: slot, of: object, through: relationship, for: value)
     if relationship.isConstrained, !value.isNull {
       let target = try object.loadedPartner(value, of: relationship)
-      if target.map({ storage.deletedWhileEdited.contains($0.recordID) }) ?? true {
+      if target.map({ storage.vanished.edited.contains($0.recordID) }) ?? true {
         try object.write(.null, at: slot)
         return try object.clearPosition(after: slot)
       }

@@ -26,9 +26,10 @@ extension ManagedObjectContext {
       if isMarked(deleted) { unmark(deleted) }
     }
     for deleted in detachedDeletes { reinsert(deleted, by: history) }
-    for deleted in detachedDeletes where deleted.record.base != nil {
+    for deleted in detachedDeletes {
       clearMissingTargets(of: deleted)
-      addMembers(of: deleted, by: history)
+      // A never saved object has its members in its record.
+      if deleted.record.base != nil { addMembers(of: deleted, by: history) }
     }
     let existing = allDetached.filter { obsolete.contains(ObjectIdentifier($0)) }
     return Set(existing.map { history.present($0.record.permanentID, in: self) })
@@ -91,7 +92,7 @@ extension ManagedObjectContext {
 
   private final func unmark(_ deleted: DeletedObject) {
     guard let record = deleted.object.pending else { return }
-    storage.pendingDeletes.remove(deleted.object)
+    storage.pendingRules.objects.remove(deleted.object)
     storage.unmarkDeleted(record, as: record === deleted.record ? deleted.kind : .updated)
     storage.noteChange(record)
   }
@@ -111,7 +112,7 @@ extension ManagedObjectContext {
     let object = deleted.object
     object.flags.subtract([.detached, .deleted, .missing, .unavailable])
     // A look-up of the never saved record has found no row. The record is no record that another writer has deleted.
-    storage.missing.remove(object.recordID)
+    storage.vanished.missing.remove(object.recordID)
     object.row = nil
     object.collections = nil
     let record = renewedRecord(of: deleted, by: history)
@@ -154,8 +155,8 @@ extension ManagedObjectContext {
     var ids: [ManagedObjectID] = []
     for deleted in deletes {
       ids += savedIDs(of: deleted, formerIDs).map(presentID(of:)).filter { !$0.isTemporaryID }
-      guard deleted.record.base != nil else { continue }
-      for id in deleted.targets + deleted.members.values.joined() where !deletedIDs.contains(id) {
+      let members = deleted.record.base == nil ? [] : Array(deleted.members.values.joined())
+      for id in deleted.targets + members where !deletedIDs.contains(id) {
         let present = history.present(id, in: self)
         if !present.isTemporaryID { ids.append(present) }
       }

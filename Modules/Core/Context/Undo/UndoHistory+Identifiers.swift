@@ -19,3 +19,14 @@ extension UndoHistory {
     return object
   }
 }
+
+extension ManagedObjectContext {
+  /// Whether a parent may have restored a record in whose place an undo of this context has inserted an object. The next
+  /// undo of the insert's delete must find the record.
+  ///
+  /// - Parameter id: The identifier of the deleted record. Of several records that the object has replaced one after
+  ///   another, the last one counts.
+  final func mayRestore(_ id: ManagedObjectID, insteadOf object: ManagedObject) -> Bool {
+    parent != nil && storage.formerIDs.reinserted(id) == object.recordID
+  }
+}

@@ -10,6 +10,8 @@ extension UndoHistory {
     let members = try context.loadMembers(restoredBy: steps, by: self)
     defer { withExtendedLifetime(members) {} }
     for step in steps { try context.revert(step, by: self) }
+    for step in steps { try context.restorePosition(changedBy: step, by: self) }
+    for step in steps { context.forgetRestoredMembers(of: step, by: self) }
     if !existing.isEmpty { try context.relate(existing, in: steps, by: self) }
     try context.applyPendingDeleteRules()
   }

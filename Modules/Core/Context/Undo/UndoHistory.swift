@@ -63,7 +63,8 @@ public final class UndoHistory {
   /// The objects that an undo inserted again, and the objects of records that exist again without an undo, by the
   /// identifiers of their deleted records.
   ///
-  /// Only the identifiers in steps are looked up. The others are removed when the number of entries has reached
+  /// Only the identifiers in steps are looked up, and in a child those of the records that inserted objects of steps
+  /// replace. The others are removed when the number of entries has reached
   /// ``pruningCount``, so that it stays below twice the needed ones or the size of the groups, or below 64.
   private(set) var reinserted: [ManagedObjectID: ManagedObject] = [:]
   private var pruningCount = UndoHistory.firstPruningCount
@@ -266,16 +267,19 @@ public final class UndoHistory {
   /// comparison follows after as many undos as this call has looked at steps and identifiers.
   private func pruneReinserted() {
     guard reinserted.count >= pruningCount, let context else { return }
-    var (needed, cost): (Set<ManagedObjectID>, Int) = ([], 0)
+    var (needed, inserted, cost): (Set<ManagedObjectID>, Set<ObjectIdentifier>, Int) = ([], [], 0)
     for group in undoGroups + redoGroups + [current] {
       for step in group.steps {
         let ids = step.recordedIDs
         needed.formUnion(ids.map { context.current($0) })
+        if let object = step.insertedObject { inserted.insert(ObjectIdentifier(object)) }
         cost += 1 + ids.count
       }
     }
     let released = reinserted
-    reinserted = reinserted.filter { needed.contains($0.key) }
+    reinserted = reinserted.filter { id, object in
+      needed.contains(id) || inserted.contains(ObjectIdentifier(object)) && context.mayRestore(id, insteadOf: object)
+    }
     dropReinserted()
     pruningCount = max(Self.firstPruningCount, 2 * reinserted.count, cost)
     // The last references to objects may be released here, outside the access to the property.

@@ -42,6 +42,15 @@ enum UndoStep {
     }
   }
 
+  /// The object that the step has inserted, or has deleted with its insert.
+  var insertedObject: ManagedObject? {
+    switch self {
+    case .inserted(let object): object
+    case .deleted(let deleted): deleted.record.base == nil ? deleted.object : nil
+    default: nil
+    }
+  }
+
   /// The identifiers that an undo of the step replaces by present ones, and the identifier of the changed object, whose
   /// record may exist again as another object.
   var recordedIDs: [ManagedObjectID] {

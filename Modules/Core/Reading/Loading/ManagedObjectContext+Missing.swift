@@ -8,25 +8,25 @@ extension ManagedObjectContext {
   /// back.
   final func noteMissing(_ ids: [ManagedObjectID]) {
     guard lease.pins == 0 else { return }
-    let wasEmpty = storage.missing.isEmpty
-    for id in ids where !id.isTemporaryID && storage.missing.count < Inbox.bound && isUnchangedInParents(id) {
-      storage.missing.insert(id)
+    let wasEmpty = storage.vanished.missing.isEmpty
+    for id in ids where !id.isTemporaryID && storage.vanished.missing.count < Inbox.bound && isUnchangedInParents(id) {
+      storage.vanished.missing.insert(id)
       storage.registry.object(for: id)?.flags.insert(.missing)
     }
-    guard wasEmpty, !storage.missing.isEmpty, !storage.confinement.isOfThread else { return }
+    guard wasEmpty, !storage.vanished.missing.isEmpty, !storage.confinement.isOfThread else { return }
     storage.confinement.submit { [storage] in storage.context?.insideAlone {} }
   }
 
   /// Removes the objects of missing records, if a second load does not find the records either. Called after the inbox
   /// was processed.
   final func removeMissingObjects() {
-    guard !storage.missing.isEmpty, lease.pins == 0 else { return }
-    let ids = readable(Array(storage.missing)) { $0 }
+    guard !storage.vanished.missing.isEmpty, lease.pins == 0 else { return }
+    let ids = readable(Array(storage.vanished.missing)) { $0 }
     lease.end()
     // A failing store proves nothing about the records.
     guard let rows = try? loadRows(ids) else { return }
     lease.end()
-    storage.missing = []
+    storage.vanished.missing = []
     var gone = Set(ids)
     for row in rows {
       gone.remove(row.id)

@@ -292,14 +292,16 @@ extension ManagedObjectContext {
       // moved a record that the parent has moved to another owner.
       let storage = context.storage
       storage.withPending {
-        guard storage.hasDeletes || !storage.movedRecords.isEmpty else { return }
+        guard storage.unsaved.hasDeletes || !storage.unsaved.movedRecords.isEmpty else { return }
         for (owner, ids) in result { result[owner] = storage.withoutNonmembers(ids, of: relationship, owner: owner) }
       }
     }
     // The own moves apply when the list is read, so that the list stays right if they are reverted.
     if !added.isEmpty {
       storage.withPending {
-        for (owner, ids) in added { storage.movedRecords.formUnion(storage.moved(ids, from: owner, of: relationship)) }
+        for (owner, ids) in added {
+          storage.unsaved.movedRecords.formUnion(storage.moved(ids, from: owner, of: relationship))
+        }
       }
     }
     return result

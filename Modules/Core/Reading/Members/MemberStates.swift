@@ -21,7 +21,8 @@ struct MemberStates {
       let storage = current.storage
       let changes = storage.withPending { () -> MemberChanges? in
         if storage.mayListNonmembers(relationship) { addRecordsLeftOut(storage, relationship, owner) }
-        if current !== context, storage.hasDeletes, storage.hasUnsavedRecords(of: relationship.destination.root) {
+        if current !== context, storage.unsaved.hasDeletes, storage.hasUnsavedRecords(of: relationship.destination.root)
+        {
           mayBeDeleted = true
         }
         return storage.recordUnderLock(for: owner)?.members[relationship]
@@ -65,12 +66,12 @@ struct MemberStates {
     _ storage: ContextStorage, _ relationship: RelationshipDescription, _ owner: ManagedObjectID
   ) {
     let root = relationship.destination.root
-    for id in storage.movedRecords where id.entity.root === root && isMemberByID[id] == nil {
+    for id in storage.unsaved.movedRecords where id.entity.root === root && isMemberByID[id] == nil {
       guard storage.isLeftOut(storage.recordUnderLock(for: id), of: relationship, owner: owner) else { continue }
       leaveOut(id)
       if isMemberByID.count > FetchExecution.greatestExclusion { return }
     }
-    guard relationship.inverse == nil, storage.hasDeletes else { return }
+    guard relationship.inverse == nil, storage.unsaved.hasDeletes else { return }
     for record in storage.records where record.kind == .deleted && record.entity.root === root && !record.isUnchanged {
       leaveOut(record.id)
       if isMemberByID.count > FetchExecution.greatestExclusion { return }

@@ -7,7 +7,7 @@ extension ManagedObjectContext {
   /// - Throws: Errors of the stores.
   final func loadPinnedState(of stores: [any PersistentStore]) throws {
     let objects = storage.registry.all
-    guard !objects.isEmpty || storage.recordCount > 0 else { return }
+    guard !objects.isEmpty || storage.unsaved.count > 0 else { return }
     forgetFailures(of: objects)
     // The lists may be of another state than the pinned one.
     for object in objects { object.collections = nil }

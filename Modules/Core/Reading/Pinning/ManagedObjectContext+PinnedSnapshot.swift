@@ -94,10 +94,10 @@ extension ManagedObjectContext {
   /// To be called inside the context.
   public final func unpinSnapshot() {
     operating {
-      let wasSuspended = storage.suspendedPin.take() != nil
+      let wasSuspended = storage.pinning.suspended.take() != nil
       let wasPinned = lease.endPin() != nil
       guard wasPinned || wasSuspended else { return }
-      storage.pinWatch = nil
+      storage.pinning.watch = nil
       persistentStoreCoordinator?.lastingReaders.remove(self)
       // A write that suspends the snapshot has released the readers and merged the saves of others at its beginning.
       guard wasPinned else { return }
@@ -108,14 +108,13 @@ extension ManagedObjectContext {
   }
 
   /// Whether the context has a pinned snapshot, expired or not. To be asked inside the context.
-  public final var hasPinnedSnapshot: Bool { operating { lease.pin != nil || storage.suspendedPin != nil } }
+  public final var hasPinnedSnapshot: Bool { operating { lease.pin != nil || storage.pinning.suspended != nil } }
 
   // MARK: Beginning
 
   /// Throws in code that a write of this context calls: the pin would move records of the write onto other rows.
   private final func refusePinning() throws(CoherenceError) {
-    let isWriting = storage.isCallingPolicy || storage.isCallingParticipant || storage.suspendedPin != nil
-    guard isWriting || storage.runningHooks > 0 else { return }
+    guard storage.callbacks.areRunning || storage.pinning.suspended != nil else { return }
     throw CoherenceError(
       .illegalState,
       "A snapshot is pinned by a hook of an object, by a merge policy, by a save participant, or in the middle of a write; "
@@ -194,7 +193,7 @@ extension ManagedObjectContext {
 
   /// As ``movingSnapshot(_:)``, with a pinned snapshot.
   @inline(never) private final func movingPinnedSnapshot<T>(_ write: () throws -> T) rethrows -> T {
-    storage.suspendedPin = lease.endPin()
+    storage.pinning.suspended = lease.endPin()
     turnObserver?.snapshotChanged(in: self)
     processInbox()
     defer { pinAgain() }
@@ -203,8 +202,8 @@ extension ManagedObjectContext {
 
   /// Pins the present state after a write. The write has its own result, so that a failure is left to the next read.
   private final func pinAgain() {
-    guard let suspended = storage.suspendedPin else { return }
-    storage.suspendedPin = nil
+    guard let suspended = storage.pinning.suspended else { return }
+    storage.pinning.suspended = nil
     let pin = SnapshotPin(unreadLimit: suspended.unreadLimit)
     do { try beginPin(pin) } catch { losePin(pin, error) }
   }
@@ -232,7 +231,7 @@ extension ManagedObjectContext {
   /// Has a snapshot expire when it was not read for its limit. A check that is scheduled already, at no later time,
   /// serves the new snapshot too: each write of the context pins another snapshot, and must not schedule another check.
   private final func watchPin(_ pin: SnapshotPin) {
-    if let watch = storage.pinWatch, watch.limit <= pin.unreadLimit { return }
+    if let watch = storage.pinning.watch, watch.limit <= pin.unreadLimit { return }
     scheduleCheck(of: pin, after: pin.unreadLimit)
   }
 
@@ -241,7 +240,7 @@ extension ManagedObjectContext {
     // A context of a thread has no queue for the check.
     guard let handle = storage.handle, !storage.confinement.isOfThread else { return }
     let watch = SnapshotWatch(limit: pin.unreadLimit)
-    storage.pinWatch = watch
+    storage.pinning.watch = watch
     // The timer belongs to the watch, so that the block may not retain the watch.
     watch.timer.start(after: duration) { [weak watch] in
       guard let watch, let context = handle.context else { return }
@@ -252,8 +251,8 @@ extension ManagedObjectContext {
   /// Expires the snapshot if it was not read for its limit, and schedules the next check otherwise.
   private final func expirePin(_ watch: SnapshotWatch) {
     // Otherwise the check of a snapshot with a shorter limit has replaced this check.
-    guard storage.pinWatch === watch else { return }
-    storage.pinWatch = nil
+    guard storage.pinning.watch === watch else { return }
+    storage.pinning.watch = nil
     guard let pin = lease.pin, pin.failure == nil else { return }
     let remaining = lease.isPinInUse ? pin.unreadLimit : pin.unreadLimit - (ContinuousClock.now - pin.lastRead)
     if remaining > .zero { return scheduleCheck(of: pin, after: remaining) }

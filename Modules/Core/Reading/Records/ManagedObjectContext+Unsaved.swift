@@ -83,7 +83,7 @@ extension ManagedObjectContext {
     var count = 0
     var context: ManagedObjectContext? = self
     while let current = context {
-      count += current.storage.withPending { current.storage.recordCount }
+      count += current.storage.withPending { current.storage.unsaved.count }
       context = current.parent(readBy: self)
     }
     return count

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// thread.
   package final func unsavedEdits(of ids: some Sequence<ManagedObjectID>) -> [ManagedObjectID: UnsavedEdits] {
     storage.withPending {
-      guard storage.recordCount > 0 else { return [:] }
+      guard storage.unsaved.count > 0 else { return [:] }
       var result: [ManagedObjectID: UnsavedEdits] = [:]
       for id in ids {
         guard let record = storage.recordUnderLock(for: id), !record.isUnchanged else { continue }

@@ -191,14 +191,18 @@ struct ConflictResolution {
     }
   }
 
-  /// Rebases a change onto a row that differs from the change's base in derived values alone. No writer edited the
-  /// record, so that the policy is not asked. Returns `nil` for any other row.
+  /// Rebases a change onto a row that differs from the change's base in derived values alone, or not at all: another
+  /// writer has then linked a record that the save deletes. No writer edited the record, so that the policy is not
+  /// asked. Returns `nil` for any other row.
   ///
   /// A change of the record's ordered lists is left to the policy, because another version may be another order of a
   /// list.
   private func rebasedOntoDerived(_ change: RecordChange, _ storeRow: Row?) -> RecordChange? {
     guard let storeRow, let base = change.ancestor, !change.changesLists, change.kind != .inserted,
-      storeRow.entity === change.entity, !store.environment.model.derivations.isEmpty
+      storeRow.entity === change.entity,
+      !store.environment.model.derivations.isEmpty
+        || change.kind == .deleted && storeRow.version == base.version
+          && change.entity.relationships.contains(where: \.isLinked)
     else { return nil }
     let related = SlotSet(change.entity.checked.related.lazy.map(\.slot))
     guard (0..<base.count).allSatisfy({ related.contains($0) || base[$0] == storeRow[$0] }) else { return nil }

@@ -19,8 +19,8 @@ extension ManagedObjectContext {
   /// - Parameter countUnchanged: Returns the number of changes of the save that the block has left alone.
   final func refusingChanges<T>(counting countUnchanged: () -> Int, _ body: () throws -> T) throws -> T {
     let count = countUnchanged()
-    storage.isCallingPolicy = true
-    defer { storage.isCallingPolicy = false }
+    storage.callbacks.isInPolicy = true
+    defer { storage.callbacks.isInPolicy = false }
     var result: T?
     let isChanged = try storage.isChanged { result = try body() }
     // A rollback or a refresh in the closure counts as no change, but records of the save lose their changes or get
@@ -36,7 +36,7 @@ extension ManagedObjectContext {
 
   /// Refuses a save that the closure of a merge policy begins in the context whose save called the closure.
   final func refuseSaveByPolicy() throws(CoherenceError) {
-    guard storage.isCallingPolicy else { return }
+    guard storage.callbacks.isInPolicy else { return }
     throw CoherenceError(
       .illegalState,
       "The closure of a merge policy saves the context whose save called the closure; save another context, or save "

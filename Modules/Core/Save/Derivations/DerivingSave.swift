@@ -16,6 +16,7 @@ struct DerivingSave {
     if updates.isEmpty || store is any RelationshipDeriving {
       request = SavePlan(changes).request
       request.derivations = updates
+      request.comparedLinks = changes.comparedLinks(in: store.environment)
       computed = []
       return
     }
@@ -23,6 +24,7 @@ struct DerivingSave {
       try DerivationComputation(updates, after: changes, of: store, reading: context.lease.reader(for: store))
     }
     request = SavePlan(changes.replacing(computation.written)).request
+    request.comparedLinks = changes.comparedLinks(in: store.environment)
     computed = computation.written.values.map(\.row).sorted { $0.key < $1.key }
   }
 

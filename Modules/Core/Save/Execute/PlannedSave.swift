@@ -24,9 +24,9 @@ extension ManagedObjectContext {
   private final func planning<T>(
     afterRacesOver entity: EntityDescription, startsExcluding: Bool, _ work: () throws -> T
   ) throws -> T {
-    let wasPlanningAgain = storage.isPlanningAgain
-    storage.isPlanningAgain = true
-    defer { storage.isPlanningAgain = wasPlanningAgain }
+    let wasPlanningAgain = storage.callbacks.isPlanningAgain
+    storage.callbacks.isPlanningAgain = true
+    defer { storage.callbacks.isPlanningAgain = wasPlanningAgain }
     let stores = try excludableStores(of: entity)
     var races = RaceCount()
     while stores.isEmpty || !startsExcluding, races.allowsOtherWriters {

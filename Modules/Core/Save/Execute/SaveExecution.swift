@@ -21,7 +21,7 @@ struct SaveExecution {
     self.permanentIDs = permanentIDs
     self.derivedValues = derivedValues
     policy = context.mergePolicy
-    resolvesUniqueness = policy.resolvesUniqueness && !context.storage.isPlanningAgain
+    resolvesUniqueness = policy.resolvesUniqueness && !context.storage.callbacks.isPlanningAgain
     recording = SaveRecording(of: context, in: coordinator)
   }
 

@@ -69,7 +69,7 @@ struct UnitGatherer {
   /// The change without references to records that the save deletes. A change made on top of another writer's save may have
   /// references that the delete rules did not find.
   private func clearingReferencesToDeleted(in change: RecordChange) throws -> RecordChange {
-    guard storage.hasDeletes else { return change }
+    guard storage.unsaved.hasDeletes else { return change }
     return try change.clearingReferences { storage.record(for: $0)?.kind == .deleted }
   }
 
@@ -111,7 +111,7 @@ struct UnitGatherer {
   /// Clears stored references to deleted records. A parent has replaced them without a save, so that the delete rules
   /// did not find them.
   private func release(_ row: inout Row, changing changed: inout SlotSet, of record: PendingRecord) throws {
-    guard storage.hasDeletes else { return }
+    guard storage.unsaved.hasDeletes else { return }
     for (relationship, target) in row.constrainedReferences where storage.record(for: target)?.kind == .deleted {
       guard relationship.isOptional else { throw CoherenceError.lateReference(relationship, of: record.id, to: target) }
       for cleared in relationship.slotsWithPosition {

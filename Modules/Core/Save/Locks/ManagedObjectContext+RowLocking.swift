@@ -81,7 +81,7 @@ extension ManagedObjectContext {
 
   /// Throws in code called by a save of this context: the refresh would rebase the records of the save onto other rows.
   private final func refuseLockDuringSave() throws {
-    guard storage.isCallingPolicy || storage.isCallingParticipant || storage.runningHooks > 0 else { return }
+    guard storage.callbacks.areRunning else { return }
     throw CoherenceError(
       .illegalState,
       "A hook of an object, a merge policy or a save participant locks records in the context that called it; lock around "

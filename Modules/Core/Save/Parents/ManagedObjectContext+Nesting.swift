@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     discard(discarded, among: records)
     let passed = discarded.isEmpty ? records : records.filter { !discarded.contains($0.id) }
     let saved = passed.compactMap { $0.changesPositionsOnly ? nil : $0.object }
-    let moved = storage.movedRecords
+    let moved = storage.unsaved.movedRecords
     for record in passed { markClean(record, &changes) }
     storage.reports.removeAll()
     storage.forgetDeletesOfCleanRecords()
@@ -42,7 +42,7 @@ extension ManagedObjectContext {
         deleted = try parent.receive(records, conflicts)
         guard deleted.isEmpty else { return }
         parent.pendingSignals.formUnion(pendingSignals)
-        parent.noteMoves(of: storage.movedRecords)
+        parent.noteMoves(of: storage.unsaved.movedRecords)
       }
       if deleted.isEmpty { return conflicts.discarded }
       // Each round decides about further records. The parent may delete records between two rounds.
@@ -238,7 +238,7 @@ extension ManagedObjectContext {
     guard !records.isEmpty else { return }
     for row in rows { storage.trackBareDelete(of: row) }
     // The child has applied the delete rules, for which the tracking queues the records.
-    storage.pendingRecordDeletes.removeLast(rows.count)
+    storage.pendingRules.records.removeLast(rows.count)
     storage.withPending {
       for record in records {
         guard let own = storage.recordUnderLock(for: record.id) else { continue }
@@ -325,7 +325,7 @@ extension ManagedObjectContext {
     guard !ids.isEmpty else { return }
     let ids = ids.map(current)
     storage.withPending {
-      storage.movedRecords.formUnion(ids.filter { storage.recordUnderLock(for: $0) != nil })
+      storage.unsaved.movedRecords.formUnion(ids.filter { storage.recordUnderLock(for: $0) != nil })
     }
   }
 

@@ -80,7 +80,7 @@ extension ManagedObjectContext {
     }
     let object = object(for: row)
     object.flags.subtract([.unavailable, .missing])
-    storage.missing.remove(object.recordID)
+    storage.vanished.missing.remove(object.recordID)
     return object
   }
 

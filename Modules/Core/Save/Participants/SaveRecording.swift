@@ -78,8 +78,8 @@ extension ManagedObjectContext {
   /// Calls a participant in the middle of a save of this context. Throws if the participant changes objects of the
   /// context: the commit would mark such a change as saved, although no store has it.
   fileprivate final func call(_ participant: any SaveParticipant, in save: inout SaveParticipation) throws {
-    storage.isCallingParticipant = true
-    defer { storage.isCallingParticipant = false }
+    storage.callbacks.isInParticipant = true
+    defer { storage.callbacks.isInParticipant = false }
     do {
       guard try !storage.isChanged(by: { try participant.participate(in: &save) }) else {
         throw CoherenceError(
@@ -97,7 +97,7 @@ extension ManagedObjectContext {
 
   /// Refuses a save that a participant begins in the context whose save called the participant.
   final func refuseSaveByParticipant() throws(CoherenceError) {
-    guard storage.isCallingParticipant else { return }
+    guard storage.callbacks.isInParticipant else { return }
     throw CoherenceError(
       .illegalState,
       "A save participant saves the context whose save called the participant; add records through the "

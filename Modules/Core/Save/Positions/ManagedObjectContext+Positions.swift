@@ -8,7 +8,7 @@ extension ManagedObjectContext {
   /// derived from the saved ones, so that a second call has the result of the first. A context that saves into its
   /// parent has none to give: the parent derives the positions from the order that it takes over.
   final func assignPositions() throws {
-    guard storage.changesLists, parent == nil || savesPastParent else { return }
+    guard storage.unsaved.changesLists, parent == nil || savesPastParent else { return }
     var arrangements: [MemberArrangement] = []
     for record in storage.records where record.kind != .deleted && !record.members.isEmpty {
       guard let owner = record.object else { continue }
@@ -116,7 +116,7 @@ extension ContextStorage {
   /// Reverts the positions that a failed save has given to members. The next save gives the positions again, as far as the
   /// lists are still changed then.
   func revertPositions() {
-    guard changesLists else { return }
+    guard unsaved.changesLists else { return }
     withPending {
       for record in records {
         if record.kind == .updated { record.revertPositions() }

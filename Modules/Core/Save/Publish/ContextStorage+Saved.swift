@@ -4,7 +4,7 @@ extension ContextStorage {
     withPending {
       // Equal counts alone prove nothing: since the plan, the context may have untracked a saved record and tracked
       // another record.
-      if saved.count == recordCount, saved.allSatisfy(\.isTracked) {
+      if saved.count == unsaved.count, saved.allSatisfy(\.isTracked) {
         dropAll()
       } else {
         for change in saved { drop(change.record) }

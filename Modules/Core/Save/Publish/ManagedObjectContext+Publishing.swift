@@ -6,7 +6,7 @@ extension ManagedObjectContext {
   /// - Parameter changes: Receives the changes, for other contexts.
   final func publish(_ committed: CommittedUnit, into changes: inout ChangeSet) {
     let unit = committed.unit
-    let moved = storage.movedRecords
+    let moved = storage.unsaved.movedRecords
     let detachedJoins = takeJoinedObjects(of: committed, &changes)
     for (group, saved) in zip(unit.rows.inserts, unit.insertGroups) {
       // Most saves have one group, whose array is shared.
@@ -45,13 +45,13 @@ extension ManagedObjectContext {
     // The objects that the context had of the other records get the values of the joins.
     for row in detachedJoins.compactMap(\.row) { refresh(from: row, isNew: false, relinked: []) }
     rereadInChildren(committed.discarded.compactMap { $0.storeRow == nil ? $0.record.permanentID : nil })
-    if !storage.deletedWhileEdited.isEmpty { noteDeletedOwners(in: unit) }
+    if !storage.vanished.edited.isEmpty { noteDeletedOwners(in: unit) }
   }
 
   /// Notes the records that other writers have deleted, and of which the unit only changed the members: the save has not
   /// written them, and has not met their delete.
   private final func noteDeletedOwners(in unit: UnitOfWork) {
-    noteMissing(unit.updates.filter { !$0.isWritten && storage.deletedWhileEdited.contains($0.id) }.map(\.id))
+    noteMissing(unit.updates.filter { !$0.isWritten && storage.vanished.edited.contains($0.id) }.map(\.id))
     storage.forgetDeletesOfCleanRecords()
   }
 

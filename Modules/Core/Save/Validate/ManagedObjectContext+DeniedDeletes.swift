@@ -3,7 +3,7 @@
 extension ManagedObjectContext {
   /// The denied deletes of records without objects, found with one read for each relationship.
   final func denialsOfBareDeletes() throws -> [ValidationFailure] {
-    guard storage.hasBareDeletes else { return [] }
+    guard storage.unsaved.hasBareDeletes else { return [] }
     var denials: [ValidationFailure] = []
     for (entity, records) in Dictionary(grouping: storage.records.filter(\.isBareDelete), by: \.entity) {
       for relationship in entity.relationships where relationship.deleteRule == .deny {
