@@ -36,7 +36,26 @@ extension InMemoryState {
         updates.compactMap { conflict(at: $0.row.id, of: entity, baseVersion: $0.baseVersion) }
       case .delete(let entity, let deletes):
         deletes.compactMap { conflict(at: $0.id, of: entity, baseVersion: $0.baseVersion) }
+          + conflicts(overLinksOf: deletes, entity, in: request)
       case .insert, .fix, .link, .unlink: []
+      }
+    }
+  }
+
+  /// The conflicts of deleted records with links that the save does not remove, see ``StoreSaveRequest/comparedLinks``.
+  private func conflicts(
+    overLinksOf deletes: [RowDelete], _ entity: EntityDescription, in request: StoreSaveRequest
+  ) -> [StoreConflict] {
+    request.comparedSides(of: entity).flatMap { side -> [StoreConflict] in
+      guard var remaining = links[side.table] else { return [] }
+      for case .unlink(side.table, let links) in request.steps {
+        for link in links { remaining.remove(source: link.source, target: link.target) }
+      }
+      return deletes.compactMap { delete in
+        guard !remaining.links(of: delete.id.key, fromSource: side.isSource).isEmpty,
+          let stored = row(delete.id.key, of: entity.root), stored.version == delete.baseVersion
+        else { return nil }
+        return StoreConflict(id: delete.id, storeRow: stored)
       }
     }
   }

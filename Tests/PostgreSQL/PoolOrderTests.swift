@@ -1,4 +1,4 @@
-import CoherenceCore
+@testable import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
 import Dispatch
@@ -125,13 +125,16 @@ import Testing
   }
 
   /// Borrows a connection on a new thread and keeps it. Notes the number of the thread, or -1 for an error.
-  private func borrow(from pool: PostgreSQLPool, in group: DispatchGroup, _ number: Int, _ order: Order) {
+  private func borrow(
+    from pool: PostgreSQLPool, for purpose: PostgreSQLPool.Purpose = .saving, in group: DispatchGroup, _ number: Int,
+    _ order: Order
+  ) {
     group.enter()
     Thread.detachNewThread {
       defer { group.leave() }
-      guard let connection = try? pool.acquire(for: .saving) else { return order.append(-1) }
+      guard let connection = try? pool.acquire(for: purpose) else { return order.append(-1) }
       order.append(number)
-      pool.release(connection, from: .saving)
+      pool.release(connection, from: purpose)
     }
   }
 
@@ -151,12 +154,59 @@ import Testing
     }
   }
 
-  @Test func `a waiting thread gets a new connection once the server permits another one`() throws {
+  @Test func `a stream to which the server refuses a connection waits for one of the pool`() throws {
+    try withLimitedPool(refusalTime: .seconds(600)) { pool, _ in
+      let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
+      let order = Order()
+      let group = DispatchGroup()
+      borrow(from: pool, for: .lasting, in: group, 0, order)
+      while pool.waiterCount == 0, order.numbers.isEmpty { sched_yield() }
+      pool.release(connections[0], from: .saving)
+      group.wait()
+      #expect(order.numbers == [0])
+      pool.release(connections[1], from: .saving)
+    }
+  }
+
+  @Test func `a stream to which the server refuses a connection fails at once beside an empty pool`() throws {
+    try withLimitedPool(refusalTime: .seconds(600)) { pool, _ in
+      let connections = try [pool.acquire(for: .lasting), pool.acquire(for: .lasting)]
+      let error = #expect(throws: CoherenceError.self) { try pool.acquire(for: .lasting) }
+      #expect(error?.code == .tooManyConnections)
+      for connection in connections { pool.release(connection, from: .lasting) }
+    }
+  }
+
+  @Test func `a refused stream fails at once on a thread that keeps the state of another store`() throws {
+    let store = try #require(try schema.open(PeopleModel.make()) as? PostgreSQLStore)
+    let (keeping, stream) = (PostgreSQLReader(store), PostgreSQLReader(store))
+    let hold = StateHold()
+    hold.take()
+    keeping.hold = hold
+    stream.hold = StateHold(isLasting: true)
+    let kept = try pool.acquire(for: .reading, by: keeping)
+    try withLimitedPool(refusalTime: .seconds(600)) { pool, _ in
+      let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
+      let error = #expect(throws: CoherenceError.self) {
+        try pool.acquire(for: .reading, by: stream, within: .seconds(5))
+      }
+      // The end of a wait has no failure of the server.
+      #expect(error?.code == .tooManyConnections && error?.serverFailure != nil)
+      for connection in connections { pool.release(connection, from: .saving) }
+    }
+    pool.release(kept, of: keeping)
+    store.close()
+  }
+
+  @Test(arguments: [PostgreSQLPool.Purpose.saving, .lasting])
+  func `a waiting thread gets a new connection once the server permits another one`(
+    _ purpose: PostgreSQLPool.Purpose
+  ) throws {
     try withLimitedPool(refusalTime: .milliseconds(20)) { pool, administration in
       let connections = try [pool.acquire(for: .saving), pool.acquire(for: .saving)]
       let order = Order()
       let group = DispatchGroup()
-      borrow(from: pool, in: group, 0, order)
+      borrow(from: pool, for: purpose, in: group, 0, order)
       while pool.waiterCount == 0, order.numbers.isEmpty { sched_yield() }
       try administration.run("ALTER ROLE \(name: schema.name) CONNECTION LIMIT 3", isPrepared: false)
       group.wait()

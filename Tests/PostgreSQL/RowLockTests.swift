@@ -240,6 +240,19 @@ import Testing
     #expect(try store.fetch("Person", where: .path("email", .equal, .string("new"))).count == 1)
   }
 
+  @Test func `a block that excludes other writers, inside of such a block, sends no statement`() throws {
+    try store.excludingWriters {
+      let connection = try #require(store.pool.ownLocking)
+      _ = try connection.run("SELECT 4711", isPrepared: false)
+      try store.excludingWriters { #expect(store.pool.ownLocking === connection) }
+      let sessions: SQLFragment = """
+        SELECT COUNT(*) FROM pg_catalog.pg_stat_activity \
+        WHERE application_name = \(text: schema.name) AND query = \(text: "SELECT 4711")
+        """
+      #expect(try schema.administration().run(sessions, isPrepared: false).int(0, 0) == 1)
+    }
+  }
+
   @Test func `the timeout of a lock does not limit the statements after it`() throws {
     try inContext { context in
       let person = try Self.person("a", context)

@@ -39,27 +39,35 @@ import Testing
   }
 
   /// Changes the row with the greater key, then another property of the row with the smaller key, and saves.
-  private func save() throws {
+  ///
+  /// - Parameter locksOthers: Whether the save is made under a lock on the records of other people.
+  private func save(locksOthers: Bool) throws {
     try context.performAndWait {
       let people = try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
-      for (key, property) in zip(keys.reversed(), ["name", "email"]) {
-        try people.first { $0.objectID.key == key }?.setValue(UUID().uuidString, for: property)
+      let others = people.filter { !keys.contains($0.objectID.key) }
+      try context.withLock(on: locksOthers ? others : []) {
+        for (key, property) in zip(keys.reversed(), ["name", "email"]) {
+          try people.first { $0.objectID.key == key }?.setValue(UUID().uuidString, for: property)
+        }
+        try context.save()
       }
-      try context.save()
     }
   }
 
   /// Runs a block while a save waits for the row with the smaller key.
   ///
-  /// - Parameter body: Receives the session that has locked the row. The lock ends after the block.
+  /// - Parameters:
+  ///   - locksOthers: Whether the save is made under a lock on the records of other people.
+  ///   - body: Receives the session that has locked the row. The lock ends after the block.
+  /// - Throws: The error of the save.
   private func whileSaveWaits<T>(
-    for holder: PostgreSQLConnection, _ body: (PostgreSQLConnection) throws -> T
+    for holder: PostgreSQLConnection, locksOthers: Bool = false, _ body: (PostgreSQLConnection) throws -> T
   ) throws -> T {
     #expect(try lock(keys[0], in: holder, waits: true) == 1)
     let ended = DispatchSemaphore(value: 0)
     let outcome = Locked<Result<Void, any Error>?>(nil)
     Thread.detachNewThread {
-      let result = Result { try save() }
+      let result = Result { try save(locksOthers: locksOthers) }
       outcome.withLock { $0 = result }
       ended.signal()
     }
@@ -95,6 +103,22 @@ import Testing
     try holder.run("SET LOCAL deadlock_timeout = '1h'", isPrepared: false)
     let count = try whileSaveWaits(for: holder) { try lock(keys[1], in: $0, waits: true) }
     #expect(count == 1)
+    #expect(store.pool.saveLocking.isRequired)
+  }
+
+  @Test func `a deadlock of a save under a lock is noted`() throws {
+    try context.performAndWait {
+      _ = try context.insertNewObject(forEntityName: "Person")
+      try context.save()
+    }
+    let holder = try schema.administration()
+    try holder.run("BEGIN", isPrepared: false)
+    // The server ends the transaction that looks for a deadlock first.
+    try holder.run("SET LOCAL deadlock_timeout = '1h'", isPrepared: false)
+    let error = #expect(throws: CoherenceError.self) {
+      _ = try whileSaveWaits(for: holder, locksOthers: true) { try lock(keys[1], in: $0, waits: true) }
+    }
+    #expect(error?.code == .storeBusy)
     #expect(store.pool.saveLocking.isRequired)
   }
 }

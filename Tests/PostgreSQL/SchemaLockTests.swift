@@ -1,6 +1,7 @@
 import CoherenceCore
 @testable import CoherencePostgreSQL
 import CoherenceSQL
+import Dispatch
 import Foundation
 import TestSupport
 import Testing
@@ -52,6 +53,87 @@ import Testing
     try store.insert("Person")
     try other.run("ROLLBACK", isPrepared: false)
   }
+
+  @Test func `a change of the schema that meets a deadlock with a writer is made after the writer's transaction`()
+    throws
+  {
+    func model(_ attributes: [String]) throws -> ManagedObjectModel {
+      try ManagedObjectModel {
+        for name in ["First", "Second"] {
+          Entity(name) { for attribute in attributes { Attribute(attribute, .string, optional: true) } }
+        }
+      }
+    }
+    let schema = try TemporarySchema()
+    try schema.open(model(["name"])).close()
+    let (writer, observer) = (try schema.administration(), try schema.administration())
+    // The server ends the transaction that looks for a deadlock first.
+    _ = try writer.run(["BEGIN", "SET LOCAL deadlock_timeout = '1h'", Self.writing("Second")], isPrepared: false)
+    let (later, url) = (try model(["name", "title"]), try schema.url(with: ["application_name": schema.name]))
+    let ended = DispatchSemaphore(value: 0)
+    let outcome = Locked<Result<Void, any Error>?>(nil)
+    Thread.detachNewThread {
+      let result = Result { try schema.open(later, url: url).close() }
+      outcome.withLock { $0 = result }
+      ended.signal()
+    }
+    let waiting: SQLFragment = """
+      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
+      """
+    while outcome.withLock({ $0 == nil }), try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
+    // The change has the table that comes first, and waits for the other one.
+    try writer.run(Self.writing("First"), isPrepared: false)
+    try writer.run("COMMIT", isPrepared: false)
+    ended.wait()
+    try #require(outcome.withLock { $0 }).get()
+  }
+
+  @Test func `a change of the schema computes derived values from the records of a writer that it waits for`() throws {
+    func model(_ attributes: [String]) throws -> ManagedObjectModel {
+      try ManagedObjectModel {
+        Entity("Album") {
+          Attribute("length", .int64, derived: .sum("tracks.length"))
+          Relationship("tracks", toMany: "Track", inverse: "album")
+        }
+        Entity("Track") {
+          Attribute("length", .int64, default: 1)
+          for attribute in attributes { Attribute(attribute, .string, optional: true) }
+          Relationship("album", toOne: "Album", inverse: "tracks")
+        }
+      }
+    }
+    let schema = try TemporarySchema()
+    let store = try schema.open(model([]))
+    try store.insert("Track", ["album": .reference(try store.insert("Album").id)])
+    store.close()
+    // The next opening of the store by the first model computes the values anew.
+    try schema.open(model(["title"])).close()
+    let (writer, observer) = (try schema.administration(), try schema.administration())
+    try writer.run("BEGIN", isPrepared: false)
+    for table in ["Track", "Album"] {
+      #expect(try writer.run("UPDATE \(name: table) SET \(name: "length") = 50", isPrepared: false).affectedCount == 1)
+    }
+    let (first, url) = (try model([]), try schema.url(with: ["application_name": schema.name]))
+    let ended = DispatchSemaphore(value: 0)
+    let outcome = Locked<Result<Void, any Error>?>(nil)
+    Thread.detachNewThread {
+      let result = Result { try schema.open(first, url: url).close() }
+      outcome.withLock { $0 = result }
+      ended.signal()
+    }
+    let waiting: SQLFragment = """
+      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
+      """
+    while outcome.withLock({ $0 == nil }), try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
+    try writer.run("COMMIT", isPrepared: false)
+    ended.wait()
+    try #require(outcome.withLock { $0 }).get()
+    let lengths = try observer.run("SELECT \(name: "length") FROM \(name: "Album")", isPrepared: false).integers
+    #expect(lengths == [50])
+  }
+
+  /// The statement with which a writer locks a table.
+  private static func writing(_ table: String) -> SQLFragment { "LOCK TABLE \(name: table) IN ROW EXCLUSIVE MODE" }
 
   /// The statement with which a program begins to change the schema.
   private var schemaLock: SQLFragment {

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceSQL
 @testable import CoherenceSQLite
 import Dispatch
+import Foundation
 import TestSupport
 import Testing
 
@@ -51,7 +52,7 @@ import Testing
     let strict = place.environment(model)
     let hasOpened = DispatchSemaphore(value: 0)
     try store.excludingWriters {
-      DispatchQueue.global().async {
+      Thread.detachNewThread {
         _ = try? SQLiteStoreFactory().open(strict)
         hasOpened.signal()
       }

@@ -97,7 +97,7 @@ import Testing
     let store = try #require(try place.open(model) as? SQLiteStore)
     let hasBegun = DispatchSemaphore(value: 0)
     let hasEnded = DispatchSemaphore(value: 0)
-    DispatchQueue.global().async {
+    Thread.detachNewThread {
       // Lasts longer than the close of the store.
       _ = try? store.write { session in
         hasBegun.signal()

@@ -1,7 +1,10 @@
 import CoherenceCore
 import CoherenceSQL
+import Foundation
 
 extension PostgreSQLConnection {
+  private static let maximumAttempts = 5
+
   /// Runs a block that begins a writing transaction. A standby refuses the transaction as an unsupported feature.
   ///
   /// - Throws: Also ``ErrorCode/storeReadOnly``. The connection is not used again then, because a new connection may
@@ -16,6 +19,23 @@ extension PostgreSQLConnection {
         .storeReadOnly,
         "The PostgreSQL server is a standby, which forbids writing; connect to the primary, or try again after the "
           + "failover.", underlying: failure, isRetryable: true)
+    }
+  }
+
+  /// Runs a block that makes a transaction, and repeats it a few times after a serialization failure or a deadlock, of
+  /// which nothing was applied. A transaction of a failed block is rolled back.
+  func repeatingTransaction<T>(_ body: () throws -> T) throws -> T {
+    var attempt = 1
+    while true {
+      do {
+        return try body()
+      } catch {
+        rollBack()
+        guard error.serverFailure?.isSerializationFailure == true, attempt < Self.maximumAttempts else { throw error }
+        // A random delay keeps the conflicting transactions from meeting again.
+        Thread.sleep(forTimeInterval: .random(in: 0.5...1) * 0.01 * Double(1 << attempt))
+        attempt += 1
+      }
     }
   }
 

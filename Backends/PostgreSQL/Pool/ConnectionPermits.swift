@@ -33,6 +33,8 @@ struct ConnectionPermits<Connection> {
   }
 
   var hasIdle: Bool { !idle.isEmpty }
+  /// Whether the pool has connections open, or about to be opened.
+  var hasOpen: Bool { count > 0 }
   /// Whether a save would get a permit.
   var hasFree: Bool { hasIdle || count < limit }
   /// Whether the server permits fewer connections than the size.

@@ -10,20 +10,13 @@ import Logging
 /// its connection, gets another connection beyond the size of the pool; so does a thread that locks records or excludes
 /// other writers, because all other connections may wait for it. Streams and pinned snapshots, which stay open beyond
 /// their units of work, have connections beside the pool: they do not count, and no thread waits for them. So no thread
-/// with a connection waits forever.
+/// with a connection waits forever. A stream to which the server refuses a connection waits for one of the pool.
 ///
 /// Waiting threads are served first in, first out. A saver passes readers only for the reserved connection, so no
 /// thread starves. A returned connection wakes only the thread that gets it. While the server refuses further
 /// connections, threads wait as if the pool had the size that the server permits; see ``ConnectionPermits``.
 final class PostgreSQLPool: @unchecked Sendable {
   // Sendable: the state is used under `lock` only. A connection is either idle in the pool or used by one thread.
-
-  /// The use of a borrowed connection, which determines the permit that it takes.
-  enum Purpose: Sendable {
-    case reading, saving
-    /// Reading in a state that outlives units of work.
-    case lasting
-  }
 
   let options: PostgreSQLOptions
   let logger: Logger
@@ -43,13 +36,6 @@ final class PostgreSQLPool: @unchecked Sendable {
   private var waiters: [PostgreSQLPoolWaiter] = []
   /// The time from which the pool opens one more connection, after the server has refused one.
   private var limitEnd = ContinuousClock.now
-
-  /// A reader with a connection, and the thread that reads.
-  private struct Reading {
-    /// The reader; `nil` while it is deinitialised and returns its connection.
-    weak var reader: PostgreSQLReader?
-    let thread: pthread_t
-  }
 
   private typealias Permit = ConnectionPermits<PostgreSQLConnection>.Permit
 
@@ -99,16 +85,18 @@ final class PostgreSQLPool: @unchecked Sendable {
     for purpose: Purpose, by reader: PostgreSQLReader?, since start: ContinuousClock.Instant,
     until deadline: ContinuousClock.Instant
   ) throws -> PostgreSQLConnection {
+    var wasRefused = false
     while true {
-      let permit = try reservePermit(for: purpose, by: reader, since: start, until: deadline)
+      let permit = try reservePermit(for: purpose, by: reader, afterRefusal: wasRefused, since: start, until: deadline)
+      wasRefused = false
       guard let connection = permit.connection else {
         do {
           let timeout = max(.zero, deadline - .now)
           return try PostgreSQLConnection.connect(options, within: timeout, logger: logger)
-        } catch let error as CoherenceError
-          where error.code == .tooManyConnections && purpose != .lasting && !permit.isBeyondSize
-        {
-          guard returnRefusedPermit(from: purpose) else { throw error }
+        } catch let error as CoherenceError where error.code == .tooManyConnections && !permit.isBeyondSize {
+          let mayWait = purpose == .lasting ? mayWaitBesidePool(reader) : returnRefusedPermit(from: purpose)
+          guard mayWait else { throw error }
+          wasRefused = true
           continue
         } catch {
           returnPermit(nil, from: purpose)
@@ -140,16 +128,8 @@ final class PostgreSQLPool: @unchecked Sendable {
     release(connection, from: reader.isLasting ? .lasting : .reading)
   }
 
-  /// Runs a block with a connection for a save: the connection that a reader of this thread offers, if any,
-  /// with the reader's transaction still open.
-  func withSaver<T>(_ body: (PostgreSQLConnection) throws -> T) throws -> T {
-    let connection = try offeredConnection() ?? acquire(for: .saving)
-    defer { release(connection, from: .saving) }
-    return try body(connection)
-  }
-
   /// The connection that a reader of this thread offers to its save; `nil` for none, and for a broken one.
-  private func offeredConnection() -> PostgreSQLConnection? {
+  func offeredConnection() -> PostgreSQLConnection? {
     // As in `reservePermit`, the references are released after the lock.
     var seenReaders: [PostgreSQLReader] = []
     defer { withExtendedLifetime(seenReaders) {} }
@@ -164,7 +144,7 @@ final class PostgreSQLPool: @unchecked Sendable {
   /// Takes the connection that a reader of this thread offers. Called under the lock.
   private func takeOffer(_ seenReaders: inout [PostgreSQLReader]) -> PostgreSQLConnection? {
     var found: (key: ObjectIdentifier, connection: PostgreSQLConnection)?
-    for (key, entry) in readings where isOwn(entry) {
+    for (key, entry) in readings where entry.isOwn {
       guard let reader = entry.reader else { continue }
       seenReaders.append(reader)
       guard let connection = reader.takeOffer() else { continue }
@@ -221,12 +201,19 @@ final class PostgreSQLPool: @unchecked Sendable {
 
   /// Reserves a permit, and waits for one if necessary.
   ///
-  /// - Parameter start: The start of the call, which determines the caller's place in the line.
+  /// - Parameters:
+  ///   - wasRefused: Whether the server has just refused to open a connection for the caller.
+  ///   - start: The start of the call, which determines the caller's place in the line.
   private func reservePermit(
-    for purpose: Purpose, by reader: PostgreSQLReader?, since start: ContinuousClock.Instant,
-    until deadline: ContinuousClock.Instant
+    for purpose: Purpose, by reader: PostgreSQLReader?, afterRefusal wasRefused: Bool,
+    since start: ContinuousClock.Instant, until deadline: ContinuousClock.Instant
   ) throws -> Permit {
-    if purpose == .lasting { return Permit(connection: try lastingConnection()) }
+    if purpose == .lasting, !wasRefused {
+      return try changing {
+        if wasClosed { throw CoherenceError.closedPool }
+        return Permit(connection: permits.takeBesidePool())
+      }
+    }
     // A reader whose last reference is released returns its connection, which takes the lock. So the references to all
     // readers seen under the lock are retained here, and released after the lock.
     var seenReaders: [PostgreSQLReader] = []
@@ -237,7 +224,7 @@ final class PostgreSQLPool: @unchecked Sendable {
         permit = freePermit
         return nil
       }
-      let newWaiter = PostgreSQLPoolWaiter(purpose, since: start)
+      let newWaiter = PostgreSQLPoolWaiter(purpose, since: start, triesAgainAt: ContinuousClock.now + refusalTime)
       waiters.insert(newWaiter)
       return newWaiter
     }
@@ -252,14 +239,6 @@ final class PostgreSQLPool: @unchecked Sendable {
       if let permit = try changing({ try permitAfterWait(of: waiter, until: deadline, &readersSeenAfterWait) }) {
         return permit
       }
-    }
-  }
-
-  /// An idle connection, which leaves the pool; `nil` if the caller may open a connection beside the pool.
-  private func lastingConnection() throws -> PostgreSQLConnection? {
-    try changing {
-      if wasClosed { throw CoherenceError.closedPool }
-      return permits.takeBesidePool()
     }
   }
 
@@ -302,19 +281,19 @@ final class PostgreSQLPool: @unchecked Sendable {
     if purpose == .saving, !permits.hasIdle {
       // An offered connection of this thread is preferred to opening another one.
       seenReaders += readings.values.compactMap(\.reader)
-      _ = reclaim { isOwn($0) && $0.reader?.isOffering == true }
+      _ = reclaim { $0.isOwn && $0.reader?.isOffering == true }
     }
     if let permit = freePermit(for: purpose) { return permit }
     seenReaders += readings.values.compactMap(\.reader)
     // An idle reader of this thread cannot continue before this call returns.
-    while reclaim(where: isOwn) {
+    while reclaim(where: \.isOwn) {
       if let permit = freePermit(for: purpose) { return permit }
     }
     // Waiting threads reclaim connections for themselves.
     while waiters.isEmpty, reclaim(where: isIdle) {
       if let permit = freePermit(for: purpose) { return permit }
     }
-    guard openLocks.own != nil || keepsState(reader, purpose) else { return nil }
+    guard purpose != .lasting, openLocks.own != nil || keepsState(reader, purpose) else { return nil }
     return permits.takeBeyondSize(isReading: purpose == .reading)
   }
 
@@ -331,7 +310,12 @@ final class PostgreSQLPool: @unchecked Sendable {
     }
     guard ContinuousClock.now < deadline else {
       waiters.removeAll { $0 === waiter }
-      throw CoherenceError.exhaustedPool(of: options.poolSize, isLimitedByServer: permits.isLimited)
+      throw CoherenceError.exhaustedPool(
+        of: options.poolSize, isLimitedByServer: permits.isLimited || waiter.purpose == .lasting)
+    }
+    if waiter.purpose == .lasting, waiter.nextAttempt <= .now {
+      waiters.removeAll { $0 === waiter }
+      return Permit(connection: nil)
     }
     seenReaders += readings.values.compactMap(\.reader)
     // The first waiting thread gets the reclaimed connection in `serveQueue`.
@@ -339,11 +323,12 @@ final class PostgreSQLPool: @unchecked Sendable {
     return nil
   }
 
-  private func freePermit(for purpose: Purpose) -> Permit? { permits.take(isReading: purpose == .reading) }
+  private func freePermit(for purpose: Purpose) -> Permit? {
+    if purpose == .lasting { return permits.takeBesidePool().map { Permit(connection: $0) } }
+    return permits.take(isReading: purpose == .reading)
+  }
 
   // MARK: Reclaiming
-
-  private func isOwn(_ entry: Reading) -> Bool { pthread_equal(entry.thread, pthread_self()) != 0 }
 
   /// Whether a reader was idle for its time.
   private func isIdle(_ entry: Reading) -> Bool { entry.reader?.isIdle(for: Self.minimumReadingTime) == true }
@@ -366,9 +351,9 @@ final class PostgreSQLPool: @unchecked Sendable {
   private func keepsState(_ reader: PostgreSQLReader?, _ purpose: Purpose) -> Bool {
     guard purpose == .saving || reader?.hold != nil else { return false }
     // The thread's readers that could release their states have lost their connections before this call.
-    if readings.values.contains(where: { isOwn($0) && $0.reader?.hold != nil }) { return true }
+    if readings.values.contains(where: { $0.isOwn && $0.reader?.hold != nil }) { return true }
     // A save waits for saves only, which end.
-    return purpose == .reading && ReaderHolds.all.isAnyTakenByCaller
+    return purpose != .saving && ReaderHolds.all.isAnyTakenByCaller
   }
 
   /// Returns a permit, and closes its connection if the pool is closed or the size exceeded.
@@ -392,6 +377,19 @@ final class PostgreSQLPool: @unchecked Sendable {
     changing {
       limitEnd = ContinuousClock.now + refusalTime
       return permits.giveBackRefused(isReading: purpose == .reading)
+    }
+  }
+
+  /// Whether a caller to which the server has refused a connection beside the pool may wait for one of the pool: the
+  /// pool has connections, and the thread keeps none of them from the pool until its call returns.
+  private func mayWaitBesidePool(_ reader: PostgreSQLReader?) -> Bool {
+    // As in `reservePermit`, the references are released after the lock.
+    var seenReaders: [PostgreSQLReader] = []
+    defer { withExtendedLifetime(seenReaders) {} }
+    return changing {
+      seenReaders = readings.values.compactMap(\.reader)
+      while reclaim(where: \.isOwn) { continue }
+      return permits.hasOpen && openLocks.own == nil && !keepsState(reader, .lasting)
     }
   }
 }

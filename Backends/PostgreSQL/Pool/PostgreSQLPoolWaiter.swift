@@ -5,13 +5,20 @@ final class PostgreSQLPoolWaiter {
   let purpose: PostgreSQLPool.Purpose
   /// The start of the call, which determines the place in the line.
   let start: ContinuousClock.Instant
+  /// The time from which a thread that waits beside the pool tries to open a connection again. Any other thread gets a
+  /// permit to try.
+  let nextAttempt: ContinuousClock.Instant
   let semaphore = DispatchSemaphore(value: 0)
   /// The permit that the thread gets, set before the semaphore is signalled.
   var permit: ConnectionPermits<PostgreSQLConnection>.Permit?
 
-  init(_ purpose: PostgreSQLPool.Purpose, since start: ContinuousClock.Instant) {
+  init(
+    _ purpose: PostgreSQLPool.Purpose, since start: ContinuousClock.Instant,
+    triesAgainAt nextAttempt: ContinuousClock.Instant
+  ) {
     self.purpose = purpose
     self.start = start
+    self.nextAttempt = nextAttempt
   }
 }
 

@@ -27,6 +27,8 @@ struct PostgreSQLSave {
     case step(Int, Range<Int>)
     /// Clears references to deleted records, over relationships that the store has and the model leaves out.
     case clearing
+    /// Finds links of records that the step at an index deletes.
+    case links(Int)
     /// Counts the members of owners.
     case count(MemberCountCheck)
     /// Computes derived values.
@@ -48,9 +50,9 @@ struct PostgreSQLSave {
   mutating func execute(in transaction: inout PostgreSQLTransaction, inBulk: Bool) throws -> [Row] {
     try connection.recovering {
       let rowLocks =
-        store.pool.saveLocking.isRequired ? try store.pool.saveLocking.locks(of: request, in: store.schema) : []
-      try transaction.sendBeginning(
-        locking: store.tableOrder.lockStatement(for: request, locksRows: !rowLocks.isEmpty))
+        store.pool.saveLocking.isRequired ? try PostgreSQLRowLocks(of: request, in: store.schema).statements() : []
+      let locksRows = !rowLocks.isEmpty || !request.comparedLinks.isEmpty
+      try transaction.sendBeginning(locking: store.tableOrder.lockStatement(for: request, locksRows: locksRows))
       try sendLocks(rowLocks)
       for (index, step) in request.steps.enumerated() {
         switch step {
@@ -63,6 +65,7 @@ struct PostgreSQLSave {
         case .delete(let entity, let deletes) where inBulk && deletes.count >= Self.bulkThreshold:
           let statement = try PostgreSQLBulkStatement.delete(entity, in: store.schema)
           try sendClearing(to: entity, deletes)
+          try sendComparedLinks(of: entity, deletes, at: index)
           try send(statement, deletes, at: index) { $0.value($1) }
         default:
           try send(step, at: index)
@@ -98,6 +101,7 @@ struct PostgreSQLSave {
       try sendAll(statement, rows, at: index) { row, parameter, fields in try fields.append(parameter, of: row) }
     case .delete(let entity, let deletes):
       try sendClearing(to: entity, deletes)
+      try sendComparedLinks(of: entity, deletes, at: index)
       try sendAll(statements.delete(entity), deletes, at: index) { delete, parameter, fields in
         fields.append(parameter, of: delete)
       }
@@ -158,6 +162,22 @@ struct PostgreSQLSave {
     }
   }
 
+  /// Finds links of deleted records that the save does not remove, see ``StoreSaveRequest/comparedLinks``. The server
+  /// would remove the links with the records.
+  private mutating func sendComparedLinks(of entity: EntityDescription, _ deletes: [RowDelete], at step: Int) throws {
+    let sides = request.comparedSides(of: entity)
+    guard !sides.isEmpty else { return }
+    let statements = ComparedLinkStatements(schema: store.schema)
+    let keys = deletes.map(\.id.key)
+    try connection.send(statements.lock(keys, of: entity).rendered(by: PostgreSQLDialect()))
+    sent.append(.lock)
+    // A statement after the lock sees the links of the transactions that the lock has waited for.
+    for side in sides {
+      try connection.send(statements.linked(keys, at: side).rendered(by: PostgreSQLDialect()))
+      sent.append(.links(step))
+    }
+  }
+
   /// Sends the queued statements, receives every response, and throws the refusal of a step.
   private mutating func receive(in transaction: inout PostgreSQLTransaction) throws {
     if hasBegun, sent.isEmpty { return }
@@ -173,6 +193,7 @@ struct PostgreSQLSave {
       for statement in sent {
         switch statement {
         case .lock, .clearing, .notification: _ = try connection.receive()
+        case .links(let step): outdated += request.steps[step].subjects(deleting: try connection.receive().integers)
         case .count(let check): try receiveCounts(check, &failures)
         case .derivation(let update): derived += try store.receiveDerived(update, on: connection)
         case .step(let step, let elements):
@@ -217,7 +238,7 @@ struct PostgreSQLSave {
   /// Locks the owners before the first step, in one order for all saves, so that the numbers counted after the last
   /// step include every save with the lock before this one.
   ///
-  /// - Parameter rowLocks: The locks of the changed rows, see ``PostgreSQLSaveLocking``.
+  /// - Parameter rowLocks: The locks of all rows that the save changes, see ``PostgreSQLRowLocks``.
   private mutating func sendLocks(_ rowLocks: [SQLFragment]) throws {
     for lock in rowLocks {
       try connection.send(lock.rendered(by: PostgreSQLDialect()))

@@ -42,7 +42,6 @@ struct PostgreSQLTransaction {
   private var isMarked = false
   /// Whether the beginning of the transaction locks its first table, so that a response to the lock follows.
   private var locksTable = false
-  private static let maximumAttempts = 5
 
   private init(
     _ connection: PostgreSQLConnection, _ store: PostgreSQLStore, _ isolation: Isolation, _ start: Start
@@ -69,17 +68,9 @@ struct PostgreSQLTransaction {
     in start: Start = .new, _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
     if start == .open { return try continuing(on: connection, of: store, isolation, body) }
-    return try repeating(on: connection) {
+    return try connection.repeatingTransaction {
       var transaction = PostgreSQLTransaction(connection, store, isolation, .new)
-      do {
-        let result = try body(&transaction)
-        try transaction.commit()
-        return result
-      } catch {
-        // Later saves lock their rows in one order before they change them, so that they do not deadlock.
-        if error.serverFailure?.isDeadlock == true { store.pool.saveLocking.require() }
-        throw error
-      }
+      return try transaction.committing(body)
     }
   }
 
@@ -89,10 +80,19 @@ struct PostgreSQLTransaction {
     _ body: (inout PostgreSQLTransaction) throws -> T
   ) throws -> T {
     var transaction = PostgreSQLTransaction(connection, store, isolation, .open)
-    return try rollingBackToSavepoint(on: connection) {
-      let result = try body(&transaction)
-      try transaction.commit()
+    return try rollingBackToSavepoint(on: connection) { try transaction.committing(body) }
+  }
+
+  /// Runs a block in the transaction, and commits the transaction.
+  private mutating func committing<T>(_ body: (inout PostgreSQLTransaction) throws -> T) throws -> T {
+    do {
+      let result = try body(&self)
+      try commit()
       return result
+    } catch {
+      // Later saves lock their rows in one order before they change them, so that they do not deadlock.
+      if error.serverFailure?.isDeadlock == true { pool.saveLocking.require() }
+      throw error
     }
   }
 
@@ -120,29 +120,13 @@ struct PostgreSQLTransaction {
     on connection: PostgreSQLConnection, in start: Start, _ statements: [SQLFragment]
   ) throws -> [PostgreSQLResult] {
     if start == .new {
-      return try repeating(on: connection) {
+      return try connection.repeatingTransaction {
         _ = try connection.beginningToWrite { try connection.run(Isolation.readCommitted.beginStatement) }
         return try connection.run(statements)
       }
     }
     try connection.run(savepoint.setting)
     return try rollingBackToSavepoint(on: connection) { try connection.run(statements) }
-  }
-
-  /// Runs a block that makes a transaction, and repeats it after a serialization failure or a deadlock.
-  private static func repeating<T>(on connection: PostgreSQLConnection, _ body: () throws -> T) throws -> T {
-    var attempt = 1
-    while true {
-      do {
-        return try body()
-      } catch {
-        connection.rollBack()
-        guard error.serverFailure?.isSerializationFailure == true, attempt < maximumAttempts else { throw error }
-        // A random delay keeps the conflicting transactions from meeting again.
-        Thread.sleep(forTimeInterval: .random(in: 0.5...1) * 0.01 * Double(1 << attempt))
-        attempt += 1
-      }
-    }
   }
 
   // MARK: Beginning
@@ -197,7 +181,7 @@ struct PostgreSQLTransaction {
   private func commit() throws {
     if !isMarked { try mark.insert(on: connection) }
     do {
-      let result = try committing { try connection.run(.commit) }
+      let result = try withinCommitTimeout { try connection.run(.commit) }
       guard result.command == "COMMIT" else {
         throw CoherenceError(.inputOutput, "The PostgreSQL server did not commit; try again.", isRetryable: true)
       }
@@ -215,7 +199,7 @@ struct PostgreSQLTransaction {
   ///
   /// The server's own limit does not include the deferred checks and the wait for standbys, so the client limits the
   /// commit. The client does not cancel the statement: the server would end the wait for a standby and report a commit.
-  private func committing<T>(_ body: () throws -> T) throws -> T {
+  private func withinCommitTimeout<T>(_ body: () throws -> T) throws -> T {
     guard let timeout = pool.options.commitTimeout else { return try connection.uninterrupted(body) }
     return try connection.within(timeout, body)
   }

@@ -15,6 +15,13 @@ extension SaveStep {
     elements.count == 1 ? [subject(at: elements.lowerBound)] : []
   }
 
+  /// The subjects of the deletes of records with some keys.
+  func subjects(deleting keys: [Int64]) -> [SaveSubject] {
+    guard !keys.isEmpty, case .delete(_, let deletes) = self else { return [] }
+    let keys = Set(keys)
+    return deletes.filter { keys.contains($0.id.key) }.map(SaveSubject.delete)
+  }
+
   private func subject(at index: Int) -> SaveSubject {
     switch self {
     case .insert(_, let rows), .fix(_, _, let rows): .row(rows[index], baseVersion: nil)

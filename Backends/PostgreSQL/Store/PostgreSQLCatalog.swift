@@ -78,7 +78,11 @@ struct PostgreSQLCatalog {
         // The lock mode lets readers continue.
         try lock(change.constrainedTables, "SHARE ROW EXCLUSIVE")
         losses = try change.resolve { Int(try connection.run($0, isPrepared: false).int(0, 0) ?? 0) }
-        if change.writesStore { try apply(change) }
+        if change.writesStore {
+          // All tables, so that no save has begun that would wait for the change. Readers continue.
+          if !change.derivedTables.isEmpty { try lock(recordTables(), "SHARE ROW EXCLUSIVE") }
+          try apply(change)
+        }
       }
       // The server demands the right to make tables even where `IF NOT EXISTS` makes none. The user may lack it.
       if try !hasTable(PostgreSQLCommitMark.table) {
@@ -110,6 +114,12 @@ struct PostgreSQLCatalog {
     guard !tables.isEmpty else { return }
     _ = try connection.run(
       tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN \(mode) MODE" }, isPrepared: false)
+  }
+
+  /// The stored tables of records and links, in the order of ``PostgreSQLTableOrder``.
+  private func recordTables() throws -> [String] {
+    guard let stored = try state()?.schema else { return [] }
+    return stored.tables.map(\.name).sorted() + stored.linkTables.map(\.name).sorted()
   }
 
   /// Whether a store that is opened to write lacks the table of commits.
@@ -235,14 +245,18 @@ struct PostgreSQLCatalog {
 
   /// Runs a block in a transaction while no other connection changes the schema's definition. Each wait for a lock of
   /// another program is limited.
+  ///
+  /// - Parameter body: Reads the state of the store, because it runs again after a deadlock with writers: they write
+  ///   tables in other orders than a change of the schema.
   private func inTransaction<T>(_ body: () throws -> T) throws -> T {
     do {
-      try begin()
-      let result = try body()
-      try commit()
-      return result
+      return try connection.repeatingTransaction {
+        try begin()
+        let result = try body()
+        try commit()
+        return result
+      }
     } catch {
-      connection.rollBack()
       throw explanationOfLock(error)
     }
   }

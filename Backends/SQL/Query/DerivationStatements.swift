@@ -71,13 +71,28 @@ package struct DerivationStatements: Sendable {
     var conditions: [SQLFragment] = []
     let owner = SQLFragment.column(SQLTable.id, of: Self.owner)
     if !update.owners.isEmpty { conditions.append("\(owner) \(Self.list(update.owners))") }
-    for (route, keys) in update.routes {
-      switch route {
-      case .path(let steps): conditions.append(try path(steps[...], Self.owner, keys))
-      case .members(let relationship): conditions.append("\(owner) IN (\(try owners(of: relationship, keys)))")
-      }
-    }
+    for (route, keys) in update.routes { conditions.append(try condition(route, keys)) }
     return conditions.isEmpty ? dialect.boolean(false) : conditions.joined(separator: " OR ")
+  }
+
+  /// The condition for the owners to which a route leads from the keys.
+  private func condition(_ route: DerivationUpdate.Route, _ keys: Set<Int64>) throws -> SQLFragment {
+    switch route {
+    case .path(let steps): try path(steps[...], Self.owner, keys)
+    case .members(let relationship):
+      "\(.column(SQLTable.id, of: Self.owner)) IN (\(try owners(of: relationship, keys)))"
+    }
+  }
+
+  /// The queries for the keys of the owners that an update does not name, one for each route.
+  package func routedOwners(_ update: DerivationUpdate) throws -> [SQLFragment] {
+    let table = try schema.requireTable(for: update.entity)
+    return try update.routes.map { route, keys in
+      """
+      SELECT \(.column(SQLTable.id, of: Self.owner)) FROM \(name: table.name) AS \(name: Self.owner) \
+      WHERE \(try condition(route, keys))
+      """
+    }
   }
 
   /// The right side of a membership in some keys, with its operator.
@@ -128,33 +143,56 @@ package struct DerivationStatements: Sendable {
   /// which have no reference to the owner, are locked against changes. A save that changes one of them either waits and
   /// then finds the owner, or commits while this save waits, so that its values are read.
   package func locks(_ update: DerivationUpdate) throws -> [SQLFragment] {
-    let table = try schema.requireTable(for: update.entity)
     let key = SQLFragment.column(SQLTable.id, of: Self.owner)
-    let source: SQLFragment = """
-      FROM \(name: table.name) AS \(name: Self.owner) WHERE \(try condition(update))
+    let owners: SQLFragment = """
+      SELECT \(key) \(try source(update)) ORDER BY \(key) FOR NO KEY UPDATE OF \(name: Self.owner)
       """
-    var statements: [SQLFragment] = ["SELECT \(key) \(source) ORDER BY \(key) FOR NO KEY UPDATE OF \(name: Self.owner)"]
-    var lockedRoutes: Set<DerivationUpdate.Route> = []
+    return try [owners] + sources(update).map { try shareLock(on: $0.entity, $0.keys) }
+  }
+
+  /// The owners of an update, as the source of a query.
+  private func source(_ update: DerivationUpdate) throws -> SQLFragment {
+    let table = try schema.requireTable(for: update.entity)
+    return "FROM \(name: table.name) AS \(name: Self.owner) WHERE \(try condition(update))"
+  }
+
+  /// The queries for the keys of the records whose values are read, and which have no reference to the owner.
+  package func sources(_ update: DerivationUpdate) throws -> [(entity: EntityDescription, keys: SQLFragment)] {
+    let source = try source(update)
+    var queries: [(entity: EntityDescription, keys: SQLFragment)] = []
+    var routes: Set<DerivationUpdate.Route> = []
     for derivation in update.derivations {
       switch derivation.rule {
       case .count: break
       case .path(let steps, _):
-        for index in steps.indices where lockedRoutes.insert(.path(Array(steps[...index]))).inserted {
-          statements.append(try shareLock(on: steps[index].destination, try targets(steps[...index], source)))
+        for index in steps.indices where routes.insert(.path(Array(steps[...index]))).inserted {
+          queries.append((steps[index].destination, try targets(steps[...index], source)))
         }
       case .members(_, let relationship, _):
         guard case .links(let links, let isForward) = relationship.storage,
-          lockedRoutes.insert(.members(relationship)).inserted
+          routes.insert(.members(relationship)).inserted
         else { break }
         let table = try schema.requireLinkTable(links)
         let members: SQLFragment = """
           SELECT \(name: isForward ? table.target : table.source) FROM \(name: table.name) \
-          WHERE \(name: isForward ? table.source : table.target) IN (SELECT \(key) \(source))
+          WHERE \(name: isForward ? table.source : table.target) \
+          IN (SELECT \(.column(SQLTable.id, of: Self.owner)) \(source))
           """
-        statements.append(try shareLock(on: relationship.destination, members))
+        queries.append((relationship.destination, members))
       }
     }
-    return statements
+    return queries
+  }
+
+  /// The query for the keys of the records at the end of to-one relationships of records.
+  package func targets(of keys: Set<Int64>, by steps: ArraySlice<RelationshipDescription>) throws -> SQLFragment {
+    guard let step = steps.first else { return "NULL" }
+    let table = try schema.requireTable(for: step.entity)
+    let records: SQLFragment = """
+      FROM \(name: table.name) AS \(name: Self.owner) \
+      WHERE \(.column(SQLTable.id, of: Self.owner)) \(Self.list(keys))
+      """
+    return try targets(steps, records)
   }
 
   /// The query for the keys of the records at the end of to-one relationships of the owners.

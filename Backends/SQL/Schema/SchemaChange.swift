@@ -11,6 +11,9 @@ package struct SchemaChange {
   private(set) var statements: [SQLFragment] = []
   /// The unique indexes to make after the statements; see ``creations(_:)``.
   private(set) var constraints: [SchemaConstraint] = []
+  /// The existing tables in which the change computes derived values anew. No other writer may change their records
+  /// until the change ends: its save would compute a value from later records, which the change would overwrite.
+  package private(set) var derivedTables: [String] = []
   /// The state that the store records of itself after the change.
   package private(set) var state: StoreState
   /// Whether the store needs a look-up or a write.
@@ -159,6 +162,7 @@ package struct SchemaChange {
     stages = migration.stages
     statements = migration.statements
     constraints = migration.constraints
+    derivedTables = migration.derivedTables.sorted()
     state.schema = remaining.merging(StoredSchema(schema), isNewest: age == .unseen)
   }
 

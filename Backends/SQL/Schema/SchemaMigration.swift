@@ -16,6 +16,8 @@ package struct SchemaMigration: Sendable {
   private var completion: [SQLFragment] = []
   /// The unique indexes of existing tables, to be made after all statements and a check of the records for duplicates.
   private(set) var constraints: [SchemaConstraint] = []
+  /// The names of the tables in which the statements compute the present values of derived attributes anew.
+  private(set) var derivedTables: Set<String> = []
   private let schemaStatements: SchemaStatements
   /// The schema of the model.
   private let new: SQLSchema
@@ -170,6 +172,7 @@ package struct SchemaMigration: Sendable {
           let text = derivation.source.flatMap({ attribute.entity.attribute(named: $0) }),
           let source = table.column(of: text)
         else { continue }
+        if storedTable.column(column.key) != nil { derivedTables.insert(table.name) }
         let step = ConversionStep(
           table: table.name, column: column, former: source.name, storage: source.storage,
           entities: table.recordNames(of: attribute.entity), conversion: { derivation.value(from: $0) })
@@ -190,6 +193,7 @@ package struct SchemaMigration: Sendable {
           storedTable.column(column.key) == nil || isRederived(derivation),
           let value = try? expression.value(of: derivation, owner: table.name)
         else { continue }
+        if storedTable.column(column.key) != nil { derivedTables.insert(table.name) }
         let entities = table.recordNames(of: attribute.entity).map(AttributeValue.string)
         statements.append(
           """

@@ -24,7 +24,8 @@ final class SQLiteStatement {
     handle = prepared
   }
 
-  deinit { sqlite3_finalize(handle) }
+  // With its last statement, SQLite closes a connection that was closed before, and unmaps the files of the connection.
+  deinit { FileMappings.unmapping { sqlite3_finalize(handle) } }
 
   /// Moves to the next row; `false` at the end.
   func step() throws -> Bool {

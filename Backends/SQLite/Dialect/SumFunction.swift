@@ -5,9 +5,10 @@ import GRDBSQLite
 /// The SQL aggregates `coherence_sum(value)` and `coherence_exact_sum(value)`: the exact sum of integers, or of
 /// decimals kept as text; null without values.
 ///
-/// A sum of decimals is a text. A sum that a 64-bit integer or a decimal cannot hold is the nearest floating-point
-/// number, and so is a sum of such sums. `coherence_exact_sum` fails for such a number. For decimals, `coherence_sum`
-/// returns the number as a ``RoundedDecimal``, so that comparisons put it among the decimals.
+/// A sum of decimals is a text. For a sum that a 64-bit integer or a decimal cannot hold, `coherence_sum` returns the
+/// nearest floating-point number, and `coherence_exact_sum` fails. The number takes the place of decimals as a
+/// ``RoundedDecimal``, so that comparisons put it among the decimals. Both functions fail for values that are such
+/// numbers themselves.
 enum SumFunction {
   static let name = "coherence_sum"
   static let exactName = "coherence_exact_sum"
@@ -31,17 +32,14 @@ enum SumFunction {
   private final class State {
     var integers: Int128 = 0
     var decimals: DecimalSum?
-    /// The sum of the values that are rounded sums themselves; `nil` without such values.
-    var rounded: Double?
+    /// Whether one of the values is a rounded sum itself.
+    var hasRoundedValue = false
     var isEmpty = true
 
     /// The sum of the integers or the decimals.
-    var exactSum: AttributeValue {
+    var sum: AttributeValue {
       decimals?.value ?? Int64(exactly: integers).map(AttributeValue.int) ?? .double(Double(integers))
     }
-
-    /// The sum of all values.
-    var sum: AttributeValue { rounded.map { AttributeValue.double($0 + (exactSum.nearestDouble ?? 0)) } ?? exactSum }
   }
 
   // Safety of `Unmanaged` and `assumingMemoryBound`: the memory that SQLite reserves for a group is used here alone. It
@@ -68,12 +66,8 @@ enum SumFunction {
       let sum = state.decimals ?? DecimalSum()
       state.decimals = sum
       let text = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
-      if let number = RoundedDecimal.number(in: text) {
-        state.rounded = (state.rounded ?? 0) + number
-      } else {
-        sum.add(digits: text)
-      }
-    case SQLITE_FLOAT: state.rounded = (state.rounded ?? 0) + sqlite3_value_double(value)
+      if RoundedDecimal.number(in: text) == nil { sum.add(digits: text) } else { state.hasRoundedValue = true }
+    case SQLITE_FLOAT: state.hasRoundedValue = true
     default: return
     }
     state.isEmpty = false
@@ -86,6 +80,7 @@ enum SumFunction {
     memory.pointee = nil
     let state = reference.takeRetainedValue()
     if state.isEmpty { return sqlite3_result_null(context) }
+    if state.hasRoundedValue { return sqlite3_result_error(context, overflowMessage, -1) }
     let isDecimal = state.decimals != nil
     switch state.sum {
     case .int(let sum): sqlite3_result_int64(context, sum)

@@ -74,6 +74,7 @@ struct SQLiteSave {
           (delete: RowDelete) in .record(delete.id, baseVersion: 0)
         }
       }
+      try compareLinks(of: deletes, entity)
       try runAll(statements.delete(entity), entity: entity, checkingVersion: true, deletes) {
         (delete: RowDelete) in .record(delete.id, baseVersion: delete.baseVersion)
       }
@@ -81,6 +82,17 @@ struct SQLiteSave {
       try runAll(statements.link(table), entity: nil, links) { (link: Link) in .link(link) }
     case .unlink(let table, let links):
       try runAll(statements.unlink(table), entity: nil, links) { (link: Link) in .link(link) }
+    }
+  }
+
+  /// Refuses a delete of a record with links that the save does not remove, see ``StoreSaveRequest/comparedLinks``.
+  private func compareLinks(of deletes: [RowDelete], _ entity: EntityDescription) throws {
+    let statements = ComparedLinkStatements(schema: store.schema)
+    for side in request.comparedSides(of: entity) {
+      for keys in deletes.map(\.id.key).chunks {
+        guard let key = try session.integers(statements.linked(keys, at: side)).first else { continue }
+        throw Refusal(id: deletes.first { $0.id.key == key }?.id)
+      }
     }
   }
 

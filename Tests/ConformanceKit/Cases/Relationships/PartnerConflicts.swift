@@ -8,6 +8,7 @@ extension ConformanceSubject {
     discardedChanges
     discardedPartners
     otherForms
+    partnersInTwoRelationships
   }
 
   /// The policies under which the store's change of a relationship wins, and those under which the saver's wins.

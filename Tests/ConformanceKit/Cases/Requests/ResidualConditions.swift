@@ -175,6 +175,22 @@ extension ConformanceSubject {
       try stack.read { context in try expectEqual(try context.number(of: "Track", where: condition), 0) }
       try expectEqual(interposition.fetchCount, 2 * alone, "the reads without related records")
     }
+    Case("a conjunction with a false constant reads no related records of an unsaved record") { stack in
+      try fill(stack)
+      let interposition = try stack.interpose()
+      let isOfArtist = compare("album.artist.name", .matches, "artist .*")
+      func reads(with condition: FetchPredicate) throws -> Int {
+        let formerCount = interposition.fetchCount
+        try stack.read { context in
+          try context.one("Track", where: equal("title", "7")).setValue("changed", for: "title")
+          try expectEqual(try context.all("Track", where: isOfArtist && condition).count, 0)
+        }
+        return interposition.fetchCount - formerCount
+      }
+      let alone = try reads(with: equal("title", "none"))
+      let found = try reads(with: .constant(false))
+      try expect(found <= alone, "at most \(alone) reads, found \(found)")
+    }
     Case("a malformed pattern in a record's value is an error only if the parts before it are true") { stack in
       try stack.write { context in
         for (name, title, pattern) in [("in", "A", "A|B"), ("out", "B", "(")] {

@@ -1,5 +1,6 @@
 import CoherenceCore
 import Foundation
+import Synchronization
 
 // Batch requests, and several writers.
 
@@ -145,6 +146,13 @@ extension ConformanceSubject {
         try expectValue(note, "points", 5)
       }
     }
+    lateLink("a delete of a member counts the link that another writer adds meanwhile") { context in
+      context.delete(try context.one("Mark"))
+      try context.save()
+    }
+    lateLink("a batch delete of members counts the link that another writer adds meanwhile") { context in
+      try context.execute(BatchDeleteRequest(entityName: "Mark"))
+    }
     deriving("writers that add members to one owner at the same time count the members of all") { stack in
       try fill(stack)
       let coordinators = [stack.coordinator] + (try (1...2).map { _ in try stack.anotherCoordinator() })
@@ -199,11 +207,39 @@ extension ConformanceSubject {
     }
   }
 
+  /// A case in which another writer links a note to a mark, after the deletion of the mark has read the links of the
+  /// mark and before the deletion writes. For stores that compute derived values.
+  private static func lateLink(_ name: String, _ delete: @escaping @Sendable (ManagedObjectContext) throws -> Void)
+    -> Case
+  {
+    Case(name, model: sourceModel) { stack in
+      guard try stack.store is any RelationshipDeriving else { return }
+      try stack.write { context in
+        try context.make("Note")
+        try context.make("Mark", ["points": 1])
+      }
+      stack.coordinator.addSaveParticipant(
+        LateWriter(to: "Mark") {
+          try stack.write { context in
+            try context.one("Note").setObjects([try context.one("Mark")], for: "marks")
+          }
+        })
+      try stack.read { try delete($0) }
+      try stack.reopen()
+      try stack.read { context in
+        try expectEqual(try context.number(of: "Mark"), 0)
+        try expectValue(try context.one("Note"), "points", 0)
+        try expectValue(try context.one("Note"), "markCount", 0)
+      }
+    }
+  }
+
   /// Records without derived values of their own, from which notes derive values by a path and by links.
   private static let sourceModel = soundModel {
     Entity("Note") {
       Attribute("topicName", .string, derived: .path("topic.name"))
       Attribute("points", .int64, derived: .sum("marks.points"))
+      Attribute("markCount", .int64, derived: .count("marks"))
       Relationship("topic", toOne: "Topic", inverse: "notes")
       Relationship("marks", toMany: "Mark", inverse: "notes")
     }
@@ -215,5 +251,24 @@ extension ConformanceSubject {
       Attribute("points", .int64)
       Relationship("notes", toMany: "Note", inverse: "marks")
     }
+  }
+}
+
+/// A writer that saves once: after a save that changes records of an entity has read the store, and before it writes.
+private final class LateWriter: SaveParticipant {
+  private struct Write { let run: @Sendable () throws -> Void }
+
+  private let entityName: String
+  private let write: Mutex<Write?>
+
+  init(to entityName: String, _ write: @escaping @Sendable () throws -> Void) {
+    self.entityName = entityName
+    self.write = Mutex(Write(run: write))
+  }
+
+  func observes(_ entity: EntityDescription) -> Bool { entity.name == entityName }
+
+  func participate(in save: inout SaveParticipation) throws {
+    try write.withLock { $0.take() }?.run()
   }
 }
