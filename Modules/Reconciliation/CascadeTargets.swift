@@ -1,57 +1,202 @@
 package import CoherenceCore
 
-/// Keeps the records of the input that a delete rule would delete together with a superfluous record. The input has these
-/// records, and may have no value for the relationship that leads to them.
+/// Keeps records that a delete rule would delete together with a superfluous record: the records of the input, which may
+/// have no value for the relationship that leads to them, the records to which links of the input lead, and protected
+/// records.
 package struct CascadeTargets {
   private let rows: StoredRows
   private let inputByKey: InputIndex
+  private let linkedIDs: Set<ManagedObjectID>
+  /// The roots of the hierarchies of the linked records.
+  private let linkedRoots: Set<EntityDescription>
+  private let protection: (any CascadeProtection)?
 
   /// - Parameters:
   ///   - rows: The stored rows of the entity of the input.
   ///   - inputByKey: The input records by their keys.
-  package init(_ rows: StoredRows, inputByKey: InputIndex) {
+  ///   - linkedIDs: The stored records to which links of the input lead.
+  ///   - protection: The records to keep beside those of the input.
+  package init(
+    _ rows: StoredRows, inputByKey: InputIndex, linkedIDs: Set<ManagedObjectID> = [],
+    protection: (any CascadeProtection)?
+  ) {
     self.rows = rows
     self.inputByKey = inputByKey
+    self.linkedIDs = linkedIDs
+    linkedRoots = Set(linkedIDs.lazy.map(\.entity.root))
+    self.protection = protection
   }
 
-  /// Takes the records of the input out of the relationships with the rule ``DeleteRule/cascade`` of records that will be
-  /// deleted. Called before the deletions, and after updates of relationships, which may give records of the input other
-  /// owners.
-  package func release(from deleted: [ManagedObject]) throws {
-    let deletedIDs = Set(deleted.map(\.objectID))
-    for (entity, owners) in Dictionary(grouping: deleted, by: \.entity) {
-      for relationship in entity.relationships
-      where relationship.deleteRule == .cascade && relationship.destination.root === rows.entity.root {
-        let targets = try targets(of: relationship, from: owners)
-        let kept = try inputRecords(among: Set(targets.values.joined()).subtracting(deletedIDs))
-        guard !kept.isEmpty else { continue }
-        for owner in owners where !kept.isDisjoint(with: targets[owner.objectID] ?? []) {
-          try release(kept, from: owner, relationship)
+  /// Takes the kept records out of the relationships with the rule ``DeleteRule/cascade`` of records that will be
+  /// deleted, also by the rule itself. The owner of a record that cannot leave the relationship stays, and so does each
+  /// record that a staying record requires. Called before the deletions, and after updates of relationships, which may
+  /// give records of the input other owners.
+  ///
+  /// The cost is one read for each relationship of a level that may lead to a kept record, and one read of staying
+  /// records that require others; nothing for a model without such relationships.
+  ///
+  /// - Returns: The superfluous records that stay.
+  package func release(from superfluous: [ManagedObject]) throws -> Set<ManagedObjectID> {
+    guard !superfluous.isEmpty else { return [] }
+    var graph = CascadeGraph(Set(superfluous.map(\.objectID)))
+    try read(&graph, from: superfluous)
+    guard !graph.cascades.isEmpty else { return [] }
+    let deleted = try keepRequired(&graph)
+    let staying = graph.roots.subtracting(deleted)
+    let ids = deleted.filter { !graph.cascadesToKept(from: $0).isEmpty }
+    let owners = try ids.isEmpty ? [:] : rows.context.existingObjects(with: ids)
+    let members = try loadMembers(of: owners, graph)
+    try withExtendedLifetime(members) {
+      for (id, owner) in owners {
+        for cascade in graph.cascadesToKept(from: id) { try release(graph.kept, from: owner, cascade.relationship) }
+      }
+    }
+    protection?.note(kept: graph.kept, deleted: deleted, owners: staying)
+    return staying
+  }
+
+  /// Keeps the owners that kept records cannot leave, and the records that staying records require by other
+  /// relationships.
+  ///
+  /// - Returns: The records that will be deleted.
+  private func keepRequired(_ graph: inout CascadeGraph) throws -> Set<ManagedObjectID> {
+    var checked: Set<ManagedObjectID> = []
+    while true {
+      var deleted = graph.keepOwners()
+      var hasGrown = false
+      var unchecked = graph.kept.subtracting(checked)
+      while !unchecked.isEmpty {
+        checked.formUnion(unchecked)
+        unchecked = try requiredIDs(of: unchecked).intersection(deleted)
+        graph.keep(unchecked)
+        deleted.subtract(unchecked)
+        if !unchecked.isEmpty { hasGrown = true }
+      }
+      if !hasGrown { return deleted }
+    }
+  }
+
+  /// The records that have to stay with other records.
+  private func requiredIDs(of ids: Set<ManagedObjectID>) throws -> Set<ManagedObjectID> {
+    let ids = ids.filter { $0.entity.mayRequireRecords }
+    guard !ids.isEmpty else { return [] }
+    var required: Set<ManagedObjectID> = []
+    for row in try rows.context.rows(of: Array(ids)).values {
+      for relationship in row.entity.relationships where relationship.keepsTarget {
+        if let slot = relationship.slot, case .reference(let id) = row[slot] { required.insert(id) }
+      }
+    }
+    return required
+  }
+
+  // MARK: Reading
+
+  /// Reads the cascades of superfluous records level by level. Records that stay end their branch.
+  private func read(_ graph: inout CascadeGraph, from superfluous: [ManagedObject]) throws {
+    var known: [ManagedObjectID: Row] = [:]
+    var visited = graph.roots
+    var level = Dictionary(grouping: superfluous, by: \.entity).mapValues { $0.map(\.objectID) }
+    while !level.isEmpty {
+      let links = try links(from: level)
+      // `subtracting` would visit all records of the former levels in each level.
+      let found = Set(links.flatMap { link in link.targets.filter { !visited.contains($0) } })
+      known.merge(try rows.context.rows(of: Array(found))) { $1 }
+      var reached: Set<ManagedObjectID> = []
+      for link in links {
+        let targets = link.targets.filter { !hasLeft(known[$0], link.owner, link.relationship) }
+        guard !targets.isEmpty else { continue }
+        reached.formUnion(targets)
+        graph.cascades[link.owner, default: []].append(
+          CascadeGraph.Cascade(relationship: link.relationship, targets: targets))
+      }
+      reached.formIntersection(found)
+      visited.formUnion(reached)
+      let reachedRows = reached.compactMap { known[$0] }
+      let kept = try keptIDs(among: reachedRows)
+      graph.keep(kept)
+      level = Dictionary(grouping: reachedRows.filter { !kept.contains($0.id) }, by: \.entity)
+        .mapValues { $0.map(\.id) }
+    }
+  }
+
+  /// The targets of one relationship of one record.
+  private struct Link {
+    let owner: ManagedObjectID
+    let relationship: RelationshipDescription
+    let targets: [ManagedObjectID]
+  }
+
+  /// The targets of all relationships that may lead to a record that stays.
+  ///
+  /// - Parameter owners: The owners by entity.
+  private func links(from owners: [EntityDescription: [ManagedObjectID]]) throws -> [Link] {
+    var links: [Link] = []
+    for (entity, ids) in owners {
+      for relationship in entity.relationships {
+        guard relationship.deleteRule == .cascade, leadsToKept(relationship) else { continue }
+        for (owner, destinations) in try targets(of: relationship, from: ids) {
+          links.append(Link(owner: owner, relationship: relationship, targets: destinations))
         }
       }
+    }
+    return links
+  }
+
+  /// Whether an unsaved change has given a target another owner. The members of an owner without an object are those of
+  /// the store.
+  private func hasLeft(_ target: Row?, _ owner: ManagedObjectID, _ relationship: RelationshipDescription) -> Bool {
+    guard let target, let slot = relationship.inverse?.slot else { return false }
+    return target[slot] != .reference(owner)
+  }
+
+  /// Whether cascades over a relationship may reach a record of the input's hierarchy, a linked or a protected record.
+  private func leadsToKept(_ relationship: RelationshipDescription) -> Bool {
+    relationship.destination.reachesByCascades {
+      $0.root === rows.entity.root || linkedRoots.contains($0.root) || protection?.covers($0) == true
     }
   }
 
   /// The targets of a relationship, with the unsaved changes of the context, by owner.
   private func targets(
-    of relationship: RelationshipDescription, from owners: [ManagedObject]
+    of relationship: RelationshipDescription, from owners: [ManagedObjectID]
   ) throws -> [ManagedObjectID: [ManagedObjectID]] {
-    if relationship.isToMany { return try rows.context.memberIDs(of: relationship, owners: owners.map(\.objectID)) }
-    var targets: [ManagedObjectID: [ManagedObjectID]] = [:]
-    for owner in owners {
-      if let target = try owner.object(for: relationship.name) { targets[owner.objectID] = [target.objectID] }
+    guard let slot = relationship.slot else { return try rows.context.memberIDs(of: relationship, owners: owners) }
+    return try rows.context.rows(of: owners).compactMapValues { row -> [ManagedObjectID]? in
+      if case .reference(let id) = row[slot] { [id] } else { nil }
     }
-    return targets
   }
 
-  /// The records whose key a record of the input has.
-  private func inputRecords(among ids: Set<ManagedObjectID>) throws -> Set<ManagedObjectID> {
-    var found: Set<ManagedObjectID> = []
-    for (id, row) in try rows.context.rows(of: Array(ids)) where row.entity.isKind(of: rows.entity) {
-      let key = rows.keyAttributes.map { row[$0.slot] }
-      if !key.isIncompleteKey, try inputByKey.index(of: key) != nil { found.insert(id) }
+  /// The records of the input, the linked and the protected records.
+  private func keptIDs(among rows: [Row]) throws -> Set<ManagedObjectID> {
+    var kept: Set<ManagedObjectID> = []
+    var others: [Row] = []
+    for row in rows {
+      if try linkedIDs.contains(row.id) || isOfInput(row) { kept.insert(row.id) } else { others.append(row) }
     }
-    return found
+    if let protection, !others.isEmpty { kept.formUnion(try protection.protectedIDs(among: others)) }
+    return kept
+  }
+
+  /// Whether a record of the input has the key of a row.
+  private func isOfInput(_ row: Row) throws -> Bool {
+    guard row.entity.isKind(of: rows.entity) else { return false }
+    let key = rows.keyAttributes.map { row[$0.slot] }
+    return try !key.isIncompleteKey && inputByKey.index(of: key) != nil
+  }
+
+  // MARK: Releasing
+
+  /// Loads the members of all owners together, so that the release does not read the members of each owner.
+  private func loadMembers(
+    of owners: [ManagedObjectID: ManagedObject], _ graph: CascadeGraph
+  ) throws -> [ManagedObject] {
+    var ownersByName: [String: [ManagedObject]] = [:]
+    for (id, owner) in owners where !id.isTemporaryID {
+      for cascade in graph.cascadesToKept(from: id) where cascade.relationship.isToMany {
+        ownersByName[cascade.relationship.name, default: []].append(owner)
+      }
+    }
+    return try ownersByName.flatMap { try rows.context.loadMembers(of: $0.key, $0.value) }
   }
 
   private func release(
@@ -60,5 +205,25 @@ package struct CascadeTargets {
     guard relationship.isToMany else { return try owner.setObject(nil, for: relationship.name) }
     let others = try owner.objects(for: relationship.name).filter { !kept.contains($0.objectID) }
     try owner.setObjects(others, for: relationship.name)
+  }
+}
+
+extension RelationshipDescription {
+  /// Whether a record that stays needs its target to stay too, because the deletion of the target would fail: the
+  /// delete rule at the target forbids the deletion, or clears a reference that is not optional.
+  fileprivate var keepsTarget: Bool {
+    guard !isToMany, let inverse else { return false }
+    switch inverse.deleteRule {
+    case .deny: return true
+    case .nullify, .cascade: return !isOptional
+    case .noAction: return false
+    }
+  }
+}
+
+extension EntityDescription {
+  /// Whether a record of the entity may require other records to stay.
+  fileprivate var mayRequireRecords: Bool {
+    concreteEntities.contains { $0.relationships.contains(where: \.keepsTarget) }
   }
 }

@@ -65,17 +65,18 @@ struct WaitingActionTests {
   }
 
   @Test func `an action of a stopping Connect cannot await an action that waits for the next start`() async throws {
-    let script = MockScript(waits: true)
+    let (begun, gate) = (TaskGate(), TaskGate())
     let handle = try connect.execute(
       EntityTaskAction { [connect] _ in
-        try script.run()
+        begun.open()
+        await gate.pass()
         try await connect.execute(TaskAction {}).value
       })
-    await script.untilBegun()
+    await begun.pass()
     let events = connect.events
     async let stopping: Void = connect.stop(.drain)
     for await case .stateChanged(.stopping) in events { break }
-    script.release()
+    gate.open()
     await #expect(performing: { try await handle.value }, throws: isDeadlock)
     try await stopping
   }

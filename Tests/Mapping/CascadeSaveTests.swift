@@ -45,4 +45,70 @@ struct CascadeSaveTests {
     #expect(result.deleted == 2 && result.inserted == 0)
     #expect(try stack.products() == kept)
   }
+
+  private static func baskets() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("FruitRecord", class: FruitRecord.self) {
+        Attribute("id", .string)
+        Attribute("name", .string)
+        Attribute("isUploaded", .bool, default: false)
+        Attribute("wasDeleted", .bool, default: false)
+        Attribute("isKnown", .bool, default: false)
+        Relationship("basket", toOne: "FruitRecord", inverse: "contents")
+        Relationship("contents", toMany: "FruitRecord", inverse: "basket", deleteRule: .cascade)
+      }
+    }
+  }
+
+  @Test(arguments: Backend.available, SyncOrigin.UnsentEdits.allCases)
+  func `a record that awaits its upload stays when a save of the server deletes the record that contains it`(
+    backend: Backend, unsent: SyncOrigin.UnsentEdits
+  ) throws {
+    let stack = try MappingStack(backend, model: try Self.baskets())
+    let manager = stack.manager
+    try manager.save(entity: FruitRecord.self, models: Fruit.four, shouldOverwrite: true, from: .server())
+    try stack.work { context in
+      let records = try context.fetch(FetchRequest(FruitRecord.self).sort("id"))
+      for record in records[1...2] { try record.setObject(records[0], for: "basket") }
+      try context.save()
+    }
+    let edited = Fruit(uid: "2", name: "Edited")
+    try manager.save(entity: FruitRecord.self, models: [edited], shouldOverwrite: false, from: .here)
+    let result = try manager.save(
+      entity: FruitRecord.self, models: [Fruit.four[3]], shouldOverwrite: true, from: .server(unsent))
+    #expect(result.deleted == (unsent == .kept ? 2 : 3))
+    let fruits: [Fruit] = try manager.fetchModels(
+      entity: FruitRecord.self, predicate: nil, sortDescriptors: [SortKey("id")])
+    #expect(fruits == (unsent == .kept ? [edited, Fruit.four[3]] : [Fruit.four[3]]))
+  }
+
+  /// The ways to delete all fruits on this side.
+  enum Deletion: CaseIterable { case overwritingSave, allRecords, newRecord }
+
+  @Test(arguments: Backend.available, Deletion.allCases)
+  func `a record that the server has is marked as deleted when a cascade of a new record reaches it`(
+    backend: Backend, deletion: Deletion
+  ) throws {
+    try FruitRecord.$knowsServer.withValue(true) {
+      let stack = try MappingStack(backend, model: try Self.baskets())
+      let manager = stack.manager
+      try manager.save(entity: FruitRecord.self, models: [Fruit.four[0]], shouldOverwrite: true, from: .server())
+      try manager.save(entity: FruitRecord.self, models: [Fruit.four[1]], shouldOverwrite: false, from: .here)
+      try stack.work { context in
+        let records = try context.fetch(FetchRequest(FruitRecord.self).sort("id"))
+        try records[0].setObject(records[1], for: "basket")
+        try context.save()
+      }
+      switch deletion {
+      case .overwritingSave:
+        let result = try manager.save(entity: FruitRecord.self, models: [], shouldOverwrite: true, from: .here)
+        #expect(result.deleted == 2)
+      case .allRecords: try manager.markAllRecordsAsDeleted(entity: FruitRecord.self)
+      case .newRecord: try manager.markRecordsAsDeleted(entity: FruitRecord.self, uids: ["2"])
+      }
+      let deleted: [FruitRecord] = try manager.fetchRecordsToDelete()
+      #expect(deleted.map(\.uid) == ["1"])
+      #expect(try manager.fetchModels(entity: FruitRecord.self).isEmpty)
+    }
+  }
 }

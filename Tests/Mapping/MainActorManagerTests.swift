@@ -58,6 +58,7 @@ struct MainActorManagerTests {
 
   @Test func `executeOnMain runs its block immediately on the main actor before any context exists`() async {
     await #expect(processExitsWith: .success) {
+      ProcessLimit.begin()
       await MainActor.run {
         let hasRun = Mutex(false)
         DispatchQueue.executeOnMain { hasRun.withLock { $0 = true } }

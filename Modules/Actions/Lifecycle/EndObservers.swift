@@ -2,26 +2,43 @@
 struct EndObservers {
   typealias Block = @Sendable () -> Void
 
-  private var blocks: [Int: Block] = [:]
-  /// The numbers of the blocks of dependents.
-  private var numbers: [ObjectIdentifier: Int] = [:]
-  private var lastNumber = 0
+  private struct Entry {
+    let dependent: ObjectIdentifier?
+    /// `nil` after its removal.
+    var block: Block?
+  }
 
-  var isEmpty: Bool { blocks.isEmpty }
-  var count: Int { blocks.count }
-  var all: [Block] { isEmpty ? [] : blocks.sorted { $0.key < $1.key }.map { $0.value } }
+  private var entries: [Entry] = []
+  /// The positions of the blocks of dependents.
+  private var positions: [ObjectIdentifier: Int] = [:]
+  private var removedCount = 0
+
+  var isEmpty: Bool { count == 0 }
+  var count: Int { entries.count - removedCount }
+  var all: [Block] { entries.compactMap(\.block) }
 
   /// Adds a block.
   ///
   /// - Parameter dependent: The action that the block concerns, with at most one block; `nil` for another block.
   mutating func add(for dependent: ObjectIdentifier? = nil, _ block: @escaping Block) {
-    lastNumber += 1
-    blocks[lastNumber] = block
-    if let dependent { numbers[dependent] = lastNumber }
+    if let dependent { positions[dependent] = entries.count }
+    entries.append(Entry(dependent: dependent, block: block))
   }
 
-  /// Removes the block of a dependent.
+  /// Removes the block of a dependent in constant time on average, so that many dependents of one action can end early.
   mutating func remove(for dependent: ObjectIdentifier) {
-    if let number = numbers.removeValue(forKey: dependent) { blocks[number] = nil }
+    guard let position = positions.removeValue(forKey: dependent) else { return }
+    entries[position].block = nil
+    removedCount += 1
+    if removedCount > entries.count / 2 { dropRemovedEntries() }
+  }
+
+  private mutating func dropRemovedEntries() {
+    entries.removeAll { $0.block == nil }
+    removedCount = 0
+    positions.removeAll(keepingCapacity: true)
+    for (position, entry) in entries.enumerated() {
+      if let dependent = entry.dependent { positions[dependent] = position }
+    }
   }
 }

@@ -9,7 +9,10 @@ extension ActionContext {
   /// Records of subentities and records without a key stay. With options, only the mode ``MergeOptions/Mode/replace``
   /// deletes records for which no object has the key. The delete rules of the model follow, and may delete records that
   /// the merge alone would keep. A record whose key an object has is not deleted by the rule ``DeleteRule/cascade`` of a
-  /// deleted record of its hierarchy: it leaves the relationship instead.
+  /// deleted record, nor is a record with an edit that would keep it from its own deletion; see
+  /// ``MergeOptions/ConflictResolution`` and ``MergeOptions/PendingEditsPolicy``. It leaves the relationship instead. If
+  /// its relationship back is required, its owner stays too, and so does each record that a staying record requires.
+  /// Such a record counts as skipped.
   ///
   /// An object with a new key is inserted itself, so it must not belong to a context. From other objects, the merge copies
   /// the attributes that differ, and no relationships. The order of the objects does not matter, and a second merge of the
@@ -71,8 +74,9 @@ extension ActionContext {
   /// ``mergePages(_:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
   /// Links set relationships by the keys of the destinations, which must be stored or among the given records, and must not
-  /// be deleted by the same merge, unless ``MergeOptions/missingTargets`` leaves such links out. For races with other
-  /// writers, threads and cost, see
+  /// be deleted by the same merge, unless ``MergeOptions/missingTargets`` leaves such links out. A record to which a link
+  /// leads is not deleted by the rule ``DeleteRule/cascade`` of a deleted record, like a record of the input. For races
+  /// with other writers, threads and cost, see
   /// ``merge(objects:for:ignoreAttributes:subsetFilter:condition:options:)``.
   ///
   /// The message of an error over a key, a value or a missing link has the index of the input record, which begins at 0.

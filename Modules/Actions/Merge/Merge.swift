@@ -43,9 +43,13 @@ struct Merge {
     try context.refuseIfCanceled()
     if !plan.isEmpty {
       let store = try context.store(of: scope.options)
-      let unwritten = try MergeWriter(basis, insertingInto: store).apply(plan)
-      result.updated -= unwritten
-      result.skipped += unwritten
+      let cascadeEdits = CascadeEdits(localEdits, pending)
+      let linkedIDs = try linkedIDs(of: plan)
+      let writer = MergeWriter(basis, insertingInto: store, keeping: cascadeEdits, linkedIDs: linkedIDs)
+      let omitted = try writer.apply(plan)
+      result.updated -= omitted.updates
+      result.deleted -= omitted.deletions
+      result.skipped += omitted.updates + omitted.deletions
     }
     try pending?.carryOut(countingIn: &result)
     return UnsavedMerge(result: result, check: try commitCheck(plan))
@@ -255,10 +259,10 @@ extension Merge {
     return keys
   }
 
-  /// Sets the stored records of the merge's own hierarchy to which links of the input lead, without the links of records
-  /// that the condition protects.
+  /// Sets the stored records that the deletion may delete, also by delete rules, and to which links of the input lead,
+  /// without the links of records that the condition protects.
   private func setLinks(of keys: inout PagedKeys, _ targets: MergeTargets) throws {
-    let relationships = Set(layout.ownRelationships.filter { !layout.ignores($0) })
+    let relationships = cascadedRelationships.filter { !layout.ignores($0) }
     guard !relationships.isEmpty else { return }
     for record in 0..<input.count where !inputByKey.isExcluded(record) && !protected.contains(record) {
       for (relationship, link) in try input.links(record) where relationships.contains(relationship) {
@@ -267,6 +271,30 @@ extension Merge {
         keys.setLink(PagedKeys.LinkSource(owner: try key(at: record), relationship: relationship.name), to: ids)
       }
     }
+  }
+
+  /// The stored records to which links of the input lead and that delete rules of the plan's deletions may reach. The
+  /// links that the merge leaves out do not count.
+  private func linkedIDs(of plan: MergePlan) throws -> Set<ManagedObjectID> {
+    let relationships = plan.deletes.isEmpty ? [] : cascadedRelationships
+    guard !relationships.isEmpty else { return [] }
+    let inserts = Set(plan.inserts)
+    var ids: Set<ManagedObjectID> = []
+    for record in 0..<input.count where !inputByKey.isExcluded(record) && !protected.contains(record) {
+      for (relationship, link) in try input.links(record) where relationships.contains(relationship) {
+        if layout.ignores(relationship), !inserts.contains(record) { continue }
+        ids.formUnion(plan.targets.existingIDs(of: link, relationship))
+      }
+    }
+    return ids
+  }
+
+  /// The relationships to records that delete rules may delete with a record of the merge's entity.
+  private var cascadedRelationships: Set<RelationshipDescription> {
+    Set(
+      layout.relationships.filter { relationship in
+        layout.entity.reachesByCascades { $0.root === relationship.destination.root }
+      })
   }
 
   private func key(at record: Int) throws -> MergeKey { MergeKey(values: try inputByKey.key(at: record)) }

@@ -81,8 +81,9 @@ public struct MergeOptions: Sendable, Hashable {
     case incomingWins
     /// Local edits win, for each property: the unsaved edits of the view at the time of the plan, and the edits that
     /// other writers save between the plan and the save. Other properties get the input's values. A locally deleted
-    /// record is neither changed nor inserted again, and a record with edits is not deleted. A record whose differing
-    /// properties are all edited counts as skipped. The context's merge policy is not used.
+    /// record is neither changed nor inserted again, and a record with edits is not deleted, nor by the delete rule of a
+    /// deleted record. A record whose differing properties are all edited counts as skipped. The context's merge policy
+    /// is not used.
     case localWins
   }
 
@@ -99,6 +100,9 @@ public struct MergeOptions: Sendable, Hashable {
   /// that the user added or removed stay added or removed, the input decides about all other members, and an edited
   /// order is kept. Under the policy ``server``, the input decides about all members if it differs from the stored list
   /// by another member too, and about the members of every ordered relationship that the user has edited.
+  ///
+  /// A record that the delete rule of a deleted record reaches is treated as a record that the input would delete. If it
+  /// stays and its relationship back to its owner is required, the owner stays until the end of the edit.
   public enum PendingEditsPolicy: Sendable, Hashable {
     /// The edit is kept and will be sent. A record with pending changes that the input would delete is kept as a
     /// conflict for the user.

@@ -15,7 +15,7 @@ public struct MergeResult: Sendable, Hashable {
   public internal(set) var conflicts = 0
 
   /// Records whose pending edits the merge kept against its input: at least one property, the record itself, or its
-  /// deletion. A record without another change counts as skipped too.
+  /// deletion. A record without another change counts as skipped too, unless only a delete rule would have deleted it.
   public internal(set) var keptEdits = 0
   /// Records with pending edits over which a user has to decide; see ``MergeOptions/PendingEditsPolicy``.
   public internal(set) var pendingConflicts = 0
@@ -25,6 +25,7 @@ public struct MergeResult: Sendable, Hashable {
   /// - if the merge left the record out, or a link of it, because the record itself or a record that it names was
   ///   deleted here, or because a partner has another partner here,
   /// - if an edit of the record is on its way to the server: the reply may be older than the input,
+  /// - if the server has deleted the record, and a record with an edit requires it as its owner,
   /// - if the record is new, and the reply to an insert is missing: the reply may give the insert the record's key,
   /// - if an unsent edit keeps a value of the server out without a conflict, or if a page of changes has the edited
   ///   value already: a user who takes the edit back sends nothing, so that only the input has the server's value.

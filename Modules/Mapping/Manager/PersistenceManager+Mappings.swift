@@ -79,7 +79,8 @@ extension PersistenceManager {
   ///   - models: The models.
   ///   - shouldOverwrite: Whether records without a model are deleted, by the model's delete rules. Then an empty list
   ///     of models deletes all records of the entity; otherwise it does nothing. A record with a model is not deleted
-  ///     by a cascade from a deleted record of its hierarchy, and leaves the relationship instead.
+  ///     by a cascade from a deleted record, and leaves the relationship instead. If its relationship back is required,
+  ///     its owner stays, and so does each record that a staying record requires.
   ///   - duplicates: The policy for several models with the same uid.
   ///   - store: The store of new records; `nil` for the store that the context chooses for each. Models are matched with
   ///     the records of all attached stores.

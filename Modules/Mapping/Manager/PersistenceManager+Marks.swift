@@ -63,7 +63,8 @@ extension PersistenceManager {
 
   /// Marks the records of some uids as deleted, so that the deletion can be uploaded. Uids without a record are
   /// skipped. Records that the server never had, according to ``SyncRecord/isKnownToServerKey``, are deleted
-  /// immediately.
+  /// immediately. A record with marks that the server may have, and that the rule ``DeleteRule/cascade`` would delete
+  /// with them, is marked as deleted too, unless it requires its owner.
   ///
   /// - Throws: As ``markRecordsAsUploaded(entity:uids:context:)``.
   public final func markRecordsAsDeleted<T: SyncRecord>(

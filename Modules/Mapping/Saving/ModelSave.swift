@@ -42,8 +42,8 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     let inserts = inputByKey.indexes(notIn: scan.matched)
     var values: [AttributeValue?] = []
     let superfluous = context.objects(for: scan.superfluousRows)
-    try CascadeTargets(table.rows, inputByKey: inputByKey).release(from: superfluous)
-    for object in superfluous { context.delete(object) }
+    let staying = try CascadeTargets(table.rows, inputByKey: inputByKey, protection: nil).release(from: superfluous)
+    for object in superfluous where !staying.contains(object.objectID) { context.delete(object) }
     for (change, object) in zip(scan.changes, context.objects(for: scan.changes.map(\.row))) {
       try expectation.assign(change.index, to: object, &values)
     }
@@ -56,7 +56,7 @@ struct ModelSave<Model: Codable & SendableMetatype> {
     result.inserted = inserts.count
     result.updated = scan.changes.count
     result.unchanged = scan.matched.count - scan.changes.count
-    result.deleted = scan.superfluousRows.count
+    result.deleted = scan.superfluousRows.count - staying.count
     result.skipped = inputByKey.excludedCount
     return result
   }

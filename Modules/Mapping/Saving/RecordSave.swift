@@ -58,12 +58,19 @@ struct RecordSave<Record: RecordFromModel> {
     var deleted: [ManagedObject] = []
     for record in duplicates { deleted.append(record) }
     for record in withoutModel where try marks.deletes(record) { deleted.append(record) }
-    try CascadeTargets(table.rows, inputByKey: inputByKey).release(from: deleted)
-    for record in duplicates {
+    let cascades = CascadeTargets(
+      table.rows, inputByKey: inputByKey, protection: marks.protection(in: table.context))
+    let staying = try cascades.release(from: deleted)
+    for record in duplicates where !staying.contains(record.objectID) {
       table.context.delete(record)
       result.deleted += 1
     }
-    for record in withoutModel where try marks.remove(record) { result.deleted += 1 }
+    // The records to mark come first, because the delete rule of another record would mark them too.
+    let marked = try withoutModel.filter { try !marks.deletes($0) }
+    for record in try marked + withoutModel.filter({ try marks.deletes($0) })
+    where try !staying.contains(record.objectID) && marks.remove(record) {
+      result.deleted += 1
+    }
     for model in models.indices where !inputByKey.isExcluded(model) {
       try save(models[model], uids[model], in: matches[model])
     }

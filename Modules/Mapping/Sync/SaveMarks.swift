@@ -1,4 +1,5 @@
 import CoherenceCore
+import CoherenceReconciliation
 
 /// The synchronisation marks that a save sets and respects.
 protocol SaveMarks<Record> {
@@ -11,6 +12,8 @@ protocol SaveMarks<Record> {
   func deletes(_ record: Record) throws -> Bool
   /// Deletes a record without a model, or marks it as deleted. Returns `false` for a record with an earlier mark.
   func remove(_ record: Record) throws -> Bool
+  /// The records that stay although the delete rule of a deleted record reaches them; `nil` without such records.
+  func protection(in context: ManagedObjectContext) -> (any CascadeProtection)?
 }
 
 extension SaveMarks {
@@ -20,6 +23,8 @@ extension SaveMarks {
     record.managedObjectContext?.delete(record)
     return true
   }
+
+  func protection(in context: ManagedObjectContext) -> (any CascadeProtection)? { nil }
 }
 
 /// The marks of records without synchronisation: none.
@@ -68,6 +73,26 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
     try record.markAsDeleted(in: context)
     return true
   }
+
+  func protection(in context: ManagedObjectContext) -> (any CascadeProtection)? {
+    origin == .server(.kept) ? UnsentRecords(context: context) : nil
+  }
+}
+
+/// Keeps the records whose edits await their upload, of all classes with synchronisation marks.
+private struct UnsentRecords: CascadeProtection {
+  let context: ManagedObjectContext
+
+  func covers(_ entity: EntityDescription) -> Bool {
+    entity.concreteEntities.contains { $0.objectClass is any SyncRecord.Type }
+  }
+
+  func protectedIDs(among rows: [Row]) -> Set<ManagedObjectID> {
+    let records = context.objects(for: rows.filter { $0.entity.objectClass is any SyncRecord.Type })
+    return Set(records.filter { ($0 as? any SyncRecord)?.isUploaded == false }.map(\.objectID))
+  }
+
+  func note(kept: Set<ManagedObjectID>, deleted: Set<ManagedObjectID>, owners: Set<ManagedObjectID>) {}
 }
 
 extension SyncRecord {

@@ -10,6 +10,7 @@ public enum SyncOrigin: Sendable, Hashable {
   /// The policy for records with local edits that still await their upload, when the server sends other values.
   public enum UnsentEdits: Sendable, Hashable, CaseIterable {
     /// The records keep their edits. The save neither changes nor deletes them, even if several records have one uid.
+    /// Such a record leaves a deleted record whose delete rule would delete it too; an owner that it requires stays.
     case kept
     /// The records get the values of the server; an overwriting save deletes records that the server did not send.
     case replaced

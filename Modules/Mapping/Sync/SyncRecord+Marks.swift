@@ -9,8 +9,58 @@ extension SyncRecord {
 
   /// Marks the record as deleted, for the upload of the deletion. Deletes a record that the server never had.
   func markAsDeleted(in context: ManagedObjectContext) throws {
-    guard try mayBeKnownToServer() else { return context.delete(self) }
+    guard try mayBeKnownToServer() else {
+      // The delete rule of another record has deleted this one.
+      if isDeleted { return }
+      try markCascadeTargets(in: context)
+      return context.delete(self)
+    }
     wasDeleted = true
     isUploaded = false
   }
+
+  /// Marks the records that the rule ``DeleteRule/cascade`` would delete with this one and that the server may have, and
+  /// takes them out of the relationships that lead to them: their deletions have to be uploaded. A record that requires
+  /// its owner is left alone.
+  private func markCascadeTargets(in context: ManagedObjectContext) throws {
+    var visited: Set<ManagedObjectID> = [objectID]
+    var unvisited: [ManagedObject] = [self]
+    while let owner = unvisited.popLast() {
+      for relationship in owner.entity.relationships where relationship.mayDeleteKnownRecords {
+        let targets =
+          try relationship.isToMany
+          ? owner.objects(for: relationship.name) : owner.object(for: relationship.name).map { [$0] } ?? []
+        var others: [ManagedObject] = []
+        for target in targets {
+          guard !relationship.isNeededByTargets, let record = target as? any SyncRecord,
+            try record.mayBeKnownToServer()
+          else {
+            others.append(target)
+            continue
+          }
+          if !record.wasDeleted { try record.markAsDeleted(in: context) }
+        }
+        unvisited += others.filter { visited.insert($0.objectID).inserted }
+        guard others.count < targets.count else { continue }
+        if relationship.isToMany {
+          try owner.setObjects(others, for: relationship.name)
+        } else {
+          try owner.setObject(nil, for: relationship.name)
+        }
+      }
+    }
+  }
+}
+
+extension RelationshipDescription {
+  /// Whether cascades over the relationship may delete records with synchronisation marks.
+  fileprivate var mayDeleteKnownRecords: Bool {
+    deleteRule == .cascade
+      && destination.reachesByCascades { entity in
+        entity.concreteEntities.contains { $0.objectClass is any SyncRecord.Type }
+      }
+  }
+
+  /// Whether the targets cannot leave the relationship, because their relationship back is required.
+  fileprivate var isNeededByTargets: Bool { inverse.map { !$0.isToMany && !$0.isOptional } ?? false }
 }

@@ -19,9 +19,28 @@ struct CascadeMergeTests {
     }
   }
 
-  private func merge(_ records: [MergeRecord], into stack: MergeStack, as form: Form) async throws -> MergeResult {
+  /// Albums with their tracks, and with a track of any album as their single.
+  private static func albums() throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      Entity("Album", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("tracks", toMany: "Track", inverse: "album", deleteRule: .cascade)
+        Relationship("single", toOne: "Track", inverse: "singleOf")
+      }
+      Entity("Track", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Attribute("title", .string, default: "")
+        Relationship("album", toOne: "Album", inverse: "tracks")
+        Relationship("singleOf", toMany: "Album", inverse: "single")
+      }
+    }
+  }
+
+  private func merge(
+    _ records: [MergeRecord], of name: String = "Task", into stack: MergeStack, as form: Form
+  ) async throws -> MergeResult {
     let context = stack.connect.newActionContext()
-    let entity = try stack.entity("Task")
+    let entity = try stack.entity(name)
     switch form {
     case .records: return try context.merge(records: records, for: entity, options: .replaceAll)
     case .objects:
@@ -61,5 +80,25 @@ struct CascadeMergeTests {
     }
     #expect(parents.compactMap { $0 } == [2])
     #expect(try await merge(input, into: stack, as: form).counts == MergeResult.with(unchanged: 2))
+  }
+
+  @Test(arguments: Backend.available, [Form.records, .tombstones, .pages])
+  func `a record to which the input links loses its owner and stays when a merge deletes the owner`(
+    backend: Backend, form: Form
+  ) async throws {
+    let stack = try MergeStack(backend, try Self.albums())
+    try stack.merge([MergeRecord(["id": 10]), MergeRecord(["id": 11])], into: "Track")
+    let owner = MergeRecord(["id": 1], links: ["tracks": .many([10, 11])])
+    let input = [MergeRecord(["id": 2], links: ["single": .one(10)])]
+    try stack.merge([owner] + input, into: "Album")
+    for isFirst in [true, false] {
+      let result = try await merge(input, of: "Album", into: stack, as: form)
+      #expect(result.counts == MergeResult.with(unchanged: 1, deleted: isFirst ? 1 : 0))
+      #expect(try stack.values(of: "Track", "title", by: "id", as: (Int64, String).self).keys.sorted() == [10])
+      let single = try stack.read { context in
+        try stack.objects("Album", context).map { try $0.object(for: "single")?.value(for: "id", as: Int64.self) }
+      }
+      #expect(single == [10])
+    }
   }
 }

@@ -152,6 +152,39 @@ struct KeyConstraintTests {
     }
   }
 
+  @Test(arguments: Backend.available, [true, false])
+  func `mergeDuplicates keeps a record to which the cascade of its duplicate leads`(
+    backend: Backend, isDirect: Bool
+  ) throws {
+    let model = try ManagedObjectModel {
+      Entity("Draft", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("next", toOne: "Draft", inverse: "previous", deleteRule: .cascade)
+        Relationship("previous", toOne: "Draft", inverse: "next")
+      }
+    }
+    let stack = try MergeStack(backend, model, allowsDuplicateKeys: true)
+    try stack.read { context in
+      // The kept record, whose relationship is in use, is the newest.
+      let drafts = try [1, 2, 3, 1].map { id in
+        let draft = try context.insertNewObject(forEntityName: "Draft")
+        try draft.setValue(Int64(id), for: "id")
+        try context.save()
+        return draft
+      }
+      try drafts[3].setObject(drafts[2], for: "next")
+      try drafts[0].setObject(isDirect ? drafts[3] : drafts[1], for: "next")
+      if !isDirect { try drafts[1].setObject(drafts[3], for: "next") }
+      try context.save()
+      #expect(try context.mergeDuplicates(of: "Draft") == 1)
+      try context.save()
+      #expect(try drafts[3].object(for: "next")?.value(for: "id", as: Int64.self) == 3)
+      #expect(try drafts[3].object(for: "previous") == nil)
+      // The rule deletes the record between the duplicate and the kept record.
+      #expect(try stack.objects("Draft", context).count == (isDirect ? 3 : 2))
+    }
+  }
+
   @Test(arguments: Backend.available)
   func `mergeDuplicates keeps records with equal keys in two stores`(backend: Backend) throws {
     let stack = try MergeStack(backend)

@@ -61,6 +61,30 @@ struct MergeStatementTests {
     #expect(log.reads.first?.components(separatedBy: " OR ").count == 2)
   }
 
+  @Test func `a merge that deletes parents and keeps their children reads the children of all parents together`() throws
+  {
+    let model = try ManagedObjectModel {
+      Entity("Task", userInfo: ["uniquenessAttributes": "id"]) {
+        Attribute("id", .int64)
+        Relationship("parent", toOne: "Task", inverse: "subtasks")
+        Relationship("subtasks", toMany: "Task", inverse: "parent", deleteRule: .cascade)
+      }
+    }
+    let stack = try MergeStack(.sqlite, model, logger: log.logger)
+    func reads(_ count: Int) throws -> Int {
+      let parents = (0..<count).map { MergeRecord(["id": $0]) }
+      let children = (0..<count).map { MergeRecord(["id": count + $0, "parent": $0]) }
+      try stack.merge(parents + children, into: "Task")
+      log.removeAll()
+      let result = try stack.merge((0..<count).map { MergeRecord(["id": count + $0]) }, into: "Task")
+      #expect(result.unchanged == count && result.deleted == count)
+      return log.reads.count
+    }
+    let few = try reads(10)
+    let many = try reads(100)
+    #expect(many <= few + 2, "\(few) \(many)")
+  }
+
   @Test func `a merge reads 500 keys by one query, and counts the stored records before it reads more keys`() throws {
     func genres(_ count: Int) -> [MergeRecord] { (0..<count).map { MergeRecord(["name": "genre \($0)"]) } }
     try stack.merge(genres(2_005), into: "Genre")

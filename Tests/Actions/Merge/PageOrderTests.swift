@@ -202,4 +202,22 @@ struct PageOrderTests {
     #expect(try await merge(pages, into: stack, options).counts == MergeResult.with(inserted: 2, skipped: 1))
     #expect(try names(stack) == [1: "x", 3: "b", 9: "c"])
   }
+
+  @Test(arguments: Backend.available)
+  func `a record that a page has twice replaces the record of an earlier page that waits, and keeps its other values`(
+    backend: Backend
+  ) async throws {
+    let options = MergeOptions(duplicates: .lastWins)
+    let waiting = MergeRecord(["id": 3, "captain": 9])
+    let later = [waiting]
+    for isTwiceFirst in [true, false] {
+      let stack = try stack(backend, [1: "x"])
+      let twice = isTwiceFirst ? page([3: "a"]) + later : page([3: "a"]) + page([3: "b"])
+      let pages = isTwiceFirst ? [twice, page([3: "c"])] : [later, twice]
+      let result = try await merge(pages + [page([9: "d"])], into: stack, options)
+      #expect(result.counts == MergeResult.with(inserted: 2, skipped: 1))
+      #expect(try names(stack) == [1: "x", 3: isTwiceFirst ? "c" : "b", 9: "d"])
+      #expect(try captains(stack) == [3: 9])
+    }
+  }
 }

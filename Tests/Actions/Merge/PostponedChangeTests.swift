@@ -113,4 +113,38 @@ struct PostponedChangeTests {
     let repeated = try merge(page([1: "restored"]), stack)
     #expect(repeated.inserted == 1 && repeated.postponed == 0)
   }
+
+  @Test(arguments: Backend.available)
+  func `a list that edits of its members keep is postponed, also beside another edit of its owner`(
+    backend: Backend
+  ) throws {
+    let source = ScriptedEdits(["Artist", "Album"])
+    let stack = try MergeStack.pending(backend, source, names: [1: "edited", 2: "two"])
+    // The server has the album with the first artist; the user has moved it.
+    try stack.merge([MergeRecord(["label": "L", "number": 1], links: ["artist": .one(2)])], into: "Album")
+    let album = try stack.read { try stack.objects("Album", $0).map(\.objectID) }
+    let moved = PendingEdit(of: try #require(album.first), .update, changed: ["artist"])
+    let page = DeltaPage(records: [MergeRecord(["id": 1], links: ["albums": .many([MergeKey("L", 1)])])])
+    source.add(moved)
+    #expect(try merge(page, stack).postponed == 1)
+    source.add(try stack.renamed(1, from: "old"))
+    #expect(try merge(page, stack).postponed == 1)
+    source.remove(moved.recordID)
+    #expect(try merge(page, stack).postponed == 0)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a list that edits of its members keep is postponed when the edit of the list itself loses`(
+    backend: Backend
+  ) throws {
+    let source = ScriptedEdits(["Artist", "Album"])
+    let stack = try MergeStack.pending(backend, source, names: [1: "one", 2: "two"])
+    try stack.merge([MergeRecord(["label": "L", "number": 1], links: ["artist": .one(2)])], into: "Album")
+    let album = try stack.read { try stack.objects("Album", $0).map(\.objectID) }
+    source.add(PendingEdit(of: try #require(album.first), .update, changed: ["artist"]))
+    source.add(PendingEdit(of: try stack.artistID(1), .update, changed: ["albums"]))
+    let page = DeltaPage(records: [MergeRecord(["id": 1], links: ["albums": .many([MergeKey("L", 1)])])])
+    #expect(try merge(page, stack, .server).postponed == 1)
+    #expect(source.decisions.map(\.discarded) == [["albums"]])
+  }
 }

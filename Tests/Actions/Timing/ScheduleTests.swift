@@ -120,6 +120,10 @@ struct ScheduleTests {
     #expect(try dates("0 0 29 2 *", after: "1999-03-01T00:00:00Z") == ["2000-02-29T00:00:00Z"])
   }
 
+  @Test func `the last day of February on a Sunday is found forty years later, over the year 2100`() throws {
+    #expect(try dates("0 0 29 2 */7", after: "2088-02-29T00:00:00Z") == ["2128-02-29T00:00:00Z"])
+  }
+
   @Test func `every day of a leap year and of the next year is found once, in order`() throws {
     let first = try Date("2023-12-31T06:30:00Z", strategy: .iso8601)
     var date = first

@@ -91,6 +91,7 @@ struct ContextFaultTests {
 
   @Test func `fault: using a thread's record on another thread was not reported`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      ProcessLimit.begin()
       let stack = try MappingStack()
       try stack.insert(GroceryRecord.self, [.banana])
       try inline {

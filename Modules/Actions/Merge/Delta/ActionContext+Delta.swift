@@ -45,7 +45,7 @@ extension ActionContext {
     var scope = MergeScope(
       entity: entity, ignoredAttributes: Set(ignoreAttributes), subsetFilter: nil, condition: condition,
       options: options)
-    let page = try pages.combined(try layout(of: scope))
+    let page = try pages.combined(try layout(of: scope), scope.options.duplicates)
     guard !page.isComplete || !page.hasMore else {
       throw CoherenceError(
         .invalidMergeOption,

@@ -15,7 +15,8 @@ extension ActionContext {
   ///
   /// After an error of a page, or after cancellation, the last save is left out. Earlier pages stay merged, and all
   /// pages can be merged again. A record on two pages gets the values of the later page. With the mode
-  /// ``MergeOptions/Mode/replace``, the keys of all pages stay in memory until the end.
+  /// ``MergeOptions/Mode/replace``, the keys of all pages stay in memory until the end, and so do the identifiers of
+  /// linked records that the deletion may reach.
   ///
   /// A page waits for later pages, and is merged and saved together with them, when it links to a missing record, or
   /// takes a unique value of a stored record: a later page may contain the missing record, or the new value of the
@@ -121,7 +122,8 @@ extension ActionContext {
       for page in remaining { keys.all.formUnion(try page.keys(layout).filter { !$0.isIncomplete }) }
       if !remaining.isEmpty, scope.options.missingTargets == .fail {
         // The merge of these pages would fail after the deletion was saved.
-        keys.formUnion(try self.links(of: remaining.combined(layout), layout, scope))
+        let page = try remaining.combined(layout, scope.options.duplicates)
+        keys.formUnion(try self.links(of: page, layout, scope))
       }
       return try self.deleteRecords(exceptFor: keys, scope)
     }
@@ -140,7 +142,8 @@ extension ActionContext {
     var pageScope = scope
     if !isFinal { pageScope.options.missingTargets = .fail }
     let page = try await perform { [pageScope] in
-      try self.mergePage(try pages.combined(try self.layout(of: pageScope)), pageScope)
+      let layout = try self.layout(of: pageScope)
+      return try self.mergePage(try pages.combined(layout, pageScope.options.duplicates), pageScope)
     }
     merged.result += page.result
     merged.keys.formUnion(page.keys)

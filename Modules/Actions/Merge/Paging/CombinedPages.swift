@@ -4,19 +4,27 @@ extension [[MergeRecord]] {
   /// The records of successive pages, as the records of one page. A record on two pages has the values and links of the
   /// later page, and those of the earlier page that the later one does not contain. Several records with one key on the
   /// same page stay several records, which the options of the merge concern.
-  func combined(_ layout: MergeLayout) throws -> [MergeRecord] {
+  ///
+  /// - Parameter duplicates: The policy of the merge for several records with one key. The record that it chooses on a
+  ///   page continues the record of the earlier pages.
+  func combined(_ layout: MergeLayout, _ duplicates: MergeOptions.DuplicatePolicy) throws -> [MergeRecord] {
     guard count > 1 else { return first ?? [] }
     var records: [MergeRecord] = []
     var indexes: [MergeKey: Int] = [:]
     for page in self {
       var pageIndexes: [MergeKey: Int] = [:]
+      // The records as the earlier pages have them, of the keys on this page.
+      var formerRecords: [MergeKey: MergeRecord] = [:]
       for (record, key) in zip(page, try page.keys(layout)) {
         if !key.isIncomplete, pageIndexes[key] == nil, let index = indexes[key] {
+          formerRecords[key] = records[index]
           records[index].update(from: record)
           pageIndexes[key] = index
         } else {
-          if !key.isIncomplete { pageIndexes[key] = records.count }
-          records.append(record)
+          if !key.isIncomplete, pageIndexes[key] == nil || duplicates == .lastWins { pageIndexes[key] = records.count }
+          var combined = duplicates == .lastWins ? formerRecords[key] : nil
+          combined?.update(from: record)
+          records.append(combined ?? record)
         }
       }
       indexes.merge(pageIndexes) { $1 }
@@ -50,7 +58,7 @@ extension MergeRecord {
 extension [DeltaPage] {
   /// Successive pages as one page. A record of an earlier page that a later page deletes is left out. A record that an
   /// earlier page deletes and a later page contains is updated.
-  func combined(_ layout: MergeLayout) throws -> DeltaPage {
+  func combined(_ layout: MergeLayout, _ duplicates: MergeOptions.DuplicatePolicy) throws -> DeltaPage {
     // A complete page has all records, and replaces the pages before it.
     guard var combined = last, count > 1, !combined.isComplete else { return last ?? DeltaPage() }
     var records: [[MergeRecord]] = []
@@ -64,7 +72,7 @@ extension [DeltaPage] {
       }
       records.append(page.records)
     }
-    combined.records = try records.combined(layout)
+    combined.records = try records.combined(layout, duplicates)
     combined.tombstones = flatMap(\.tombstones)
     combined.cursor = self.last { $0.cursor != nil }?.cursor
     return combined

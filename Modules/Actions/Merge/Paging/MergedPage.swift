@@ -8,13 +8,13 @@ struct MergedPage: Sendable {
 }
 
 /// The records that the pages of a paged merge contain or link to. The deletion after the last page keeps the contained
-/// records, and throws if it would delete a linked record.
+/// records, throws if it would delete a linked record itself, and keeps the linked records that a delete rule reaches.
 struct PagedKeys: Sendable {
   /// The complete keys of all records of the pages.
   var all: Set<MergeKey> = []
   /// The keys of the records that the pages inserted. These records were not stored before the merge.
   var inserted: Set<MergeKey> = []
-  /// The stored records of the merge's own hierarchy to which links of the pages lead. A record that came on several
+  /// The stored records that the deletion may delete and to which links of the pages lead. A record that came on several
   /// pages, because the service moved it between the requests, has the links of the last one.
   private(set) var linkedIDs: [LinkSource: Set<ManagedObjectID>] = [:]
 

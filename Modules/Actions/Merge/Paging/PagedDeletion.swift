@@ -51,13 +51,18 @@ struct PagedDeletion {
     let plan = localEdits?.remainder(of: full) ?? full
     let basis = MergeBasis(
       context: context, scope: scope, layout: layout, condition: condition, input: input, inputByKey: inputByKey)
-    if !plan.isEmpty { try MergeWriter(basis, insertingInto: nil).apply(plan) }
     var result = MergeResult()
+    result.deleted = plan.deletes.count
+    if !plan.isEmpty {
+      let writer = MergeWriter(
+        basis, insertingInto: nil, keeping: CascadeEdits(localEdits, pending),
+        linkedIDs: Set(keys.linkedIDs.values.joined()))
+      result.deleted -= try writer.apply(plan).deletions
+    }
     pending?.forgetDecisions(over: full.recordIDs.subtracting(plan.recordIDs))
     try pending?.carryOut(countingIn: &result)
-    result.deleted = plan.deletes.count
     result.missingLinks = linked.reduce(0) { $0 + $1.count }
-    result.skipped = scan.superfluousRows.count - plan.deletes.count
+    result.skipped = scan.superfluousRows.count - result.deleted
     let check = try CommitCheck(of: plan, from: basis, respectsPendingEdits: pending != nil)
     return UnsavedMerge(result: result, check: check)
   }

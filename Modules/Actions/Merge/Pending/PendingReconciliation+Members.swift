@@ -14,6 +14,8 @@ extension PendingReconciliation {
     var recordsWithDroppedLists: Set<Int> = []
     /// The input records with a list that pending edits keep or change.
     var recordsWithEditedLists: Set<Int> = []
+    /// The input records with a list that only pending edits of members keep or change.
+    var recordsWithEditedMembers: Set<Int> = []
   }
 
   /// Keeps the members that the user added, and leaves out the members that the user removed, in the lists of updates.
@@ -43,7 +45,10 @@ extension PendingReconciliation {
         let isDiscarded = policy == .server && own.map { !$0.isFixed && !$0.explains(list, present) } ?? false
         if isDiscarded { result.discardedRelationships[list.index, default: []].insert(relationship.name) }
         let reconciled = reconcile(list, stored: present, own: isDiscarded ? nil : own, memberEdits)
-        if reconciled?.members != list.members { result.recordsWithEditedLists.insert(list.index) }
+        if reconciled?.members != list.members {
+          result.recordsWithEditedLists.insert(list.index)
+          if own == nil || isDiscarded { result.recordsWithEditedMembers.insert(list.index) }
+        }
         if let reconciled {
           result.lists[list.index, default: []].append(reconciled)
         } else {

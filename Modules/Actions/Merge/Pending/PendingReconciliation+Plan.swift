@@ -294,6 +294,7 @@ extension PendingReconciliation {
       if isDeleted { return true }
     }
     keptCount += 1
+    keptRecords.insert(edit.recordID)
     if edit.isFixed { postponedDeletions += 1 }
     return false
   }

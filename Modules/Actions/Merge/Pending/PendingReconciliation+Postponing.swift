@@ -22,8 +22,10 @@ extension PendingReconciliation {
         if lists.recordsWithEditedLists.contains(update.index) { postponed.insert(update.index) }
         continue
       }
+      // An edit of another property of the record does not send the members that edits of their own keep.
+      let keepsMembers = edit.kind == .update && lists.recordsWithEditedMembers.contains(update.index)
       let isPostponed = try edit.awaitsReply || hasArrived(edit, update.index, update.row, incoming)
-      if isPostponed || keepsOrder(edit, of: update) { postponed.insert(update.index) }
+      if isPostponed || keepsMembers || keepsOrder(edit, of: update) { postponed.insert(update.index) }
     }
     try postponeMatches(besides: Set(planned.updates.map(\.index)), incoming)
     guard awaitsKey else { return }

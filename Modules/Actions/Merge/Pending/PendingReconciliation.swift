@@ -53,17 +53,22 @@ final class PendingReconciliation {
   var postponed: Set<Int> = []
   /// The number of deletions by the server that wait for the end of a pending edit.
   var postponedDeletions = 0
+  /// The records that pending edits keep although the input itself would delete them.
+  var keptRecords: Set<ManagedObjectID> = []
 
   /// Asks the context's source for the pending inserts and deletions of the merge's entity, and for its updates with a
   /// conflict or without a reply.
   ///
-  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships
-  ///   has anything to do with the source.
+  /// - Returns: `nil` for a context without a source, and for an entity that neither itself nor by its relationships and
+  ///   delete rules has anything to do with the source.
   init?(in context: ActionContext, _ scope: MergeScope, layout: MergeLayout) throws {
     guard let source = context.pendingEdits else { return nil }
     isCovered = source.covers(layout.entity)
     isPageOfChanges = isCovered && scope.options.isPageOfChanges
-    guard isCovered || layout.relationships.contains(where: { source.covers($0.destination) }) else { return nil }
+    guard
+      isCovered || layout.relationships.contains(where: { source.covers($0.destination) })
+        || layout.entity.reachesByCascades(source.covers)
+    else { return nil }
     self.source = source
     policy = scope.options.pendingEdits
     self.context = context

@@ -207,4 +207,14 @@ struct MergeTargets {
         if case .existing(let id) = target { id } else { nil }
       })
   }
+
+  /// The identifiers of the existing destinations of a link, in all stores.
+  func existingIDs(of link: MergeLink, _ relationship: RelationshipDescription) -> Set<ManagedObjectID> {
+    var ids: Set<ManagedObjectID> = []
+    for key in link.keys {
+      if case .existing(let id)? = target(key, of: relationship) { ids.insert(id) }
+      if let idsByStore = existingByStore[relationship]?[key] { ids.formUnion(idsByStore.values) }
+    }
+    return ids
+  }
 }

@@ -22,6 +22,14 @@ final class LocalEdits {
 
   init(view: ManagedObjectContext?) { self.view = view }
 
+  /// Whether any record has unsaved edits.
+  var hasUnsavedEdits: Bool { view?.hasUnsavedRecords == true }
+
+  /// The records that have unsaved edits, without those that the view deletes.
+  func editedIDs(among ids: [ManagedObjectID]) -> Set<ManagedObjectID> {
+    Set((view?.unsavedEdits(of: ids) ?? [:]).filter { !$0.value.isDelete }.keys)
+  }
+
   /// Returns the part of a plan that no edit opposes. Later plans of the same merge are compared with the first one.
   func remainder(of plan: MergePlan) -> MergePlan {
     let unsaved = view?.unsavedEdits(of: plan.updates.map(\.row.id) + plan.deletes.map(\.id)) ?? [:]

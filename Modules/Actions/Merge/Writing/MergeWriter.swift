@@ -8,15 +8,32 @@ struct MergeWriter {
   private let input: any MergeInput
   private let layout: MergeLayout
   private let inputByKey: InputIndex
+  /// The stored records to which links of the input lead, and which no delete rule deletes.
+  private let linkedIDs: Set<ManagedObjectID>
   /// The store of inserted records; `nil` for the stores that the context chooses.
   private let store: (any PersistentStore)?
+  /// The edits that keep their records although a delete rule reaches them; `nil` without such edits.
+  private let cascadeEdits: CascadeEdits?
 
-  init(_ basis: MergeBasis, insertingInto store: (any PersistentStore)?) {
+  /// The planned changes that the writer leaves out.
+  struct Omissions {
+    /// The number of updates without a change, because local or pending edits win in every differing property.
+    var updates = 0
+    /// The number of records that stay, because a record that has to stay cannot leave them.
+    var deletions = 0
+  }
+
+  init(
+    _ basis: MergeBasis, insertingInto store: (any PersistentStore)?, keeping cascadeEdits: CascadeEdits?,
+    linkedIDs: Set<ManagedObjectID>
+  ) {
+    self.linkedIDs = linkedIDs
     context = basis.context
     input = basis.input
     layout = basis.layout
     inputByKey = basis.inputByKey
     self.store = store
+    self.cascadeEdits = cascadeEdits
   }
 
   /// The objects that links may lead to.
@@ -33,11 +50,8 @@ struct MergeWriter {
     }
   }
 
-  /// Makes the planned changes.
-  ///
-  /// - Returns: The number of updates without a change, because local or pending edits win in every differing property.
-  @discardableResult
-  func apply(_ plan: MergePlan) throws -> Int {
+  /// Makes the planned changes, and returns the changes that it leaves out.
+  func apply(_ plan: MergePlan) throws -> Omissions {
     let updated = context.objects(for: plan.updates.map(\.row))
     let deleted = context.objects(for: plan.deletes)
     var objects = Objects()
@@ -61,9 +75,12 @@ struct MergeWriter {
       if count % 256 == 0 { try context.refuseIfCanceled() }
       try self.update(object, update, plan.targets, objects, &values)
     }
-    try CascadeTargets(layout.storedRows(in: context), inputByKey: inputByKey).release(from: deleted)
-    for object in deleted { context.delete(object) }
-    return zip(plan.updates, updated).count { !$0.keptSlots.isEmpty && !$1.hasChanges }
+    let cascades = CascadeTargets(
+      layout.storedRows(in: context), inputByKey: inputByKey, linkedIDs: linkedIDs, protection: cascadeEdits)
+    let staying = try cascades.release(from: deleted)
+    for object in deleted where !staying.contains(object.objectID) { context.delete(object) }
+    let unchanged = zip(plan.updates, updated).count { !$0.keptSlots.isEmpty && !$1.hasChanges }
+    return Omissions(updates: unchanged, deletions: staying.count)
   }
 
   /// The records that changed relationships lead to, before and after the merge. Loading them together saves one query for
