@@ -89,4 +89,54 @@ struct SurplusTests {
     #expect(Self.titles(selection) == (10..<20).filter { $0 != 11 }.map(String.init))
     #expect(selection.steps.allSatisfy { $0.entries.count == 1 })
   }
+
+  @Test(arguments: Backend.available, [1, -1])
+  func `the reads of a search do not grow with the number of updates that wait for each other's keys`(
+    backend: Backend, distance: Int
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let ids = try (0..<64).map { try stack.saveList("\($0)") }
+    try stack.outbox.makeEntries()
+    for entry in try await stack.outbox.entries() { _ = try await stack.outbox.drop(entry.id) }
+    try stack.save { context in
+      for (number, id) in ids.enumerated() {
+        let list = try #require(try context.existingObject(with: id) as? TestList)
+        list.name = "\(number + distance)"
+      }
+    }
+    try stack.outbox.makeEntries()
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
+    let context = stack.outbox.newContext()
+    let found = try context.performAndWait {
+      try stack.outbox.selection(in: context, at: stack.clock.now, limit: 1).steps.map(\.head.recordID)
+    }
+    #expect(found == [distance > 0 ? ids[63] : ids[0]])
+    #expect(operations.count(.fetch) < 32)
+  }
+
+  @Test(arguments: Backend.available)
+  func `an update with a key that another record may still have waits for the next search`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let ids = try (0..<64).map { try stack.saveList("\($0)") }
+    try stack.outbox.makeEntries()
+    for entry in try await stack.outbox.entries() { _ = try await stack.outbox.drop(entry.id) }
+    let names = ["free", "0", "other", "1"] + (4..<64).map { "new \($0)" }
+    for (id, name) in zip(ids, names) {
+      try stack.save { context in
+        let list = try #require(try context.existingObject(with: id) as? TestList)
+        list.name = name
+      }
+    }
+    try stack.outbox.makeEntries()
+    let context = stack.outbox.newContext()
+    let (found, surplus) = try context.performAndWait {
+      let selection = try stack.outbox.selection(in: context, at: stack.clock.now, limit: 1)
+      return (selection.steps.map(\.head.recordID), selection.surplus)
+    }
+    #expect(found == [ids[0]])
+    #expect(try next(surplus, in: stack).steps.map(\.head.recordID) == [ids[2]])
+  }
 }

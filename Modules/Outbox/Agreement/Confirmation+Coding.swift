@@ -58,7 +58,7 @@ extension Confirmation {
     let recordedName = try reader.text()
     let entity = names.entity(recordedName)
     let record = names.record(try reader.record())
-    func present(_ name: String) -> String? { entity.flatMap { names.property(name, of: $0)?.name } }
+    func present(_ name: String) -> String? { entity?.property(recordedAs: name)?.name }
     var identity: [String: AttributeValue] = [:]
     for field in try reader.fields() {
       if let name = present(field.name), let value = field.value?.attributeValue { identity[name] = value }

@@ -91,11 +91,11 @@ extension PendingEdit {
         outdated[present.name, default: []].insert(present.value)
       }
     }
-    let omittedNames = confirmation.omittedNames.map { names.property($0, of: entity)?.name ?? $0 }
+    let omittedNames = confirmation.omittedNames.map { entity.property(recordedAs: $0)?.name ?? $0 }
     changed.formUnion(omittedNames)
     serverAssigned.subtract(omittedNames)
     for change in confirmation.members where change.isKnown {
-      let name = names.property(change.name, of: entity)?.name ?? change.name
+      let name = entity.property(recordedAs: change.name)?.name ?? change.name
       var members = self.members[name] ?? PendingMembers()
       members.added.formUnion(change.added.compactMap { $0.objectID(in: store) })
       members.removed.formUnion(change.removed.compactMap { $0.objectID(in: store) })

@@ -149,7 +149,7 @@ struct PendingEntryReader {
       return edit
     }
     for field in fields {
-      guard let property = names.property(field.name, of: entity), !edit.serverAssigned.contains(property.name) else {
+      guard let property = entity.property(recordedAs: field.name), !edit.serverAssigned.contains(property.name) else {
         continue
       }
       if case .omitted? = field.base { return nil }
@@ -158,7 +158,7 @@ struct PendingEntryReader {
       edit.base[property.name] = base.map { (property as? AttributeDescription)?.converted($0) ?? $0 }
     }
     for change in memberChanges {
-      guard let name = names.property(change.name, of: entity)?.name, !edit.serverAssigned.contains(name) else {
+      guard let name = entity.property(recordedAs: change.name)?.name, !edit.serverAssigned.contains(name) else {
         continue
       }
       edit.changed.insert(name)

@@ -8,7 +8,6 @@ final class RecordedNames {
   private let coordinator: PersistentStoreCoordinator
   private var lastRoot: (recorded: String, present: String)?
   private var lastEntity: (name: String, entity: EntityDescription?)?
-  private var lastProperty: (recorded: String, entity: EntityDescription, present: PropertyDescription?)?
   private var lastAssigned: (entity: EntityDescription, names: Set<String>)?
   private var lastStore: (entry: ManagedObjectID, store: (any PersistentStore)?)?
   private var lastSpace: (entry: ManagedObjectID, rootName: String, space: IDSpace?)?
@@ -37,21 +36,13 @@ final class RecordedNames {
     return entity
   }
 
-  /// The property of an entity with a name, or with the former name.
-  func property(_ name: String, of entity: EntityDescription) -> PropertyDescription? {
-    if let lastProperty, lastProperty.recorded == name, lastProperty.entity === entity { return lastProperty.present }
-    let present = entity.property(recordedAs: name)
-    lastProperty = (name, entity, present)
-    return present
-  }
-
   /// The present name of a recorded property, and a recorded value in the present type of the property.
   ///
   /// - Returns: `nil` for a property that the entity does not have any more.
   func present(
     _ value: AttributeValue, recordedAs name: String, of entity: EntityDescription
   ) -> (name: String, value: AttributeValue)? {
-    guard let property = property(name, of: entity) else { return nil }
+    guard let property = entity.property(recordedAs: name) else { return nil }
     return (property.name, (property as? AttributeDescription)?.converted(value) ?? value)
   }
 

@@ -166,14 +166,22 @@ extension OutboxStep {
     changes.compactMap { $0.value?.record } + members.flatMap { $0.added + $0.removed }
   }
 
-  /// The request to send for the step: for a delete of a record whose insert was attempted with an unknown result, the
-  /// insert alone.
+  /// The request to send for the step: for a delete after an insert, or after an update of the key, whose result is not
+  /// known, that request alone.
   ///
-  /// The server may have inserted the record under a key that it assigned itself. The insert is repeated under its
-  /// idempotency key to get this key, which the delete needs to find the record.
-  var repeatingUnansweredInsert: OutboxStep {
-    guard mayBeUnknownToServer, let end = head.groupEnd else { return self }
-    let group = entries.filter { $0.sequence <= end && $0.kind != .delete }
-    return group.isEmpty ? self : OutboxStep(group, outcome: .insert)
+  /// The server may have inserted the record under a key that it assigned itself, and it may have applied the update of
+  /// the key or not. The request is repeated under its idempotency key, so that the server knows the record by the key of
+  /// the delete.
+  var repeatingUnansweredRequest: OutboxStep {
+    guard kind == .delete, let count = EntryGroup.claimedEnd(at: 0, of: entries.map(\.facts)) else { return self }
+    let group = Array(entries.prefix(count))
+    if mayBeUnknownToServer {
+      let insert = group.filter { $0.kind != .delete }
+      return insert.isEmpty ? self : OutboxStep(insert, outcome: .insert)
+    }
+    // An attempted delete is the last entry of its request.
+    guard head.facts.isAttempted, !group.isEmpty, group.allSatisfy({ $0.kind == .update }) else { return self }
+    let update = OutboxStep(group, outcome: .update)
+    return update.changes.contains { update.identity[$0.name] != nil } ? update : self
   }
 }

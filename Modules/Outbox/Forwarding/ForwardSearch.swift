@@ -73,7 +73,7 @@ struct ForwardSearch: Sendable {
     if readsEntries { found = try readEntries(at: now, in: context) }
     if admission == .probe { found.steps = probe(of: found.steps) }
     var plan = ForwardCallPlan(limit: callLimit, forwarding: forwarding, model: outbox.coordinator.managedObjectModel)
-    for step in found.steps { plan.add(step.repeatingUnansweredInsert) }
+    for step in found.steps { plan.add(step.repeatingUnansweredRequest) }
     let claimed = try claim(plan.steps, found, at: now, in: context)
     try fill(&plan, with: claimed, found, in: context)
     // A merge or another forwarder has changed the entries of a lost claim, so that the next search reads them again.

@@ -45,7 +45,9 @@ struct ForwardSettlementWriter: Sendable {
       release(record, .pending, error: nil)
       record.nextAttempt = OutboxEntryRecord.atOnce
       try replaceIdempotencyKey(of: flight, in: context)
-      try noteConflict(settlement.serverValues ?? [:], of: flight, &confirmations, in: context)
+      let values = settlement.serverValues ?? [:]
+      try rebase(record, on: values, of: flight, in: context)
+      try noteConflict(values, of: flight, &confirmations, in: context)
     case .park(let error, let isRefused):
       release(record, .parked, error: error)
       record.isRejected = isRefused
@@ -76,6 +78,23 @@ struct ForwardSettlementWriter: Sendable {
   }
 
   // MARK: Conflicts
+
+  /// Bases an edit that is sent again on the server's values, for the case that a later run of the program or another
+  /// forwarder makes the next request. An insert has no bases, and the values that the server assigns are none.
+  private func rebase(
+    _ record: OutboxEntryRecord, on values: [String: AttributeValue], of flight: ForwardFlight,
+    in context: ManagedObjectContext
+  ) throws {
+    let assigned = flight.step.head.recordID.map { entity(of: flight, $0).serverAssignedNames } ?? []
+    let names = Set(flight.step.changes.map(\.name)).intersection(values.keys).subtracting(assigned)
+    guard flight.step.kind != .insert, !names.isEmpty else { return }
+    let records = try outbox.records(flight.step.entries.map(\.id), in: context).filter { $0.kind != .insert }
+    // The next attempt has the same entries, so that the end of their group stays.
+    let groupEnd = record.groupEnd
+    try EntryRewriter(in: context, now: outbox.options.now)?
+      .rebase(names, on: values.mapValues { OutboxValue(recording: $0) }, in: records.sorted { $0.precedes($1) })
+    record.groupEnd = groupEnd
+  }
 
   /// Writes the server's values as a conflict for the user.
   private func keepConflict(

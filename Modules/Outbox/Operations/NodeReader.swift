@@ -136,7 +136,7 @@ private final class NodeSink: ValueSink {
           kind: kind, state: value(7), isRejected: value(8), sequence: sequence, groupEnd: value(9)),
         nextAttempt: value(10), lease: value(11), claimant: value(13),
         isEntityKnown: entity.isKnown,
-        identity: kind == .update ? nil : identity, identityScope: entity.identityScope,
+        identity: identity, identityScope: entity.identityScope,
         // Unreadable references are left out, so that the entry waits for no other record.
         references: (references.flatMap { try? EntryReader.references($0) } ?? []).map {
           EntryFormat.Reference(role: $0.role, record: renamed($0.record))

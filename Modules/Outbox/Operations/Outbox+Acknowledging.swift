@@ -49,6 +49,21 @@ extension Outbox {
     entry.author = head.author
     entry.enqueued = date
     entry.identity = head.identity
+    // The server may have assigned another key, which the first entry has by now.
+    if try EntryDecoder(coordinator: coordinator).entry(head).identity == step.entries[0].identity {
+      replaceIdentifyingValues(in: [entry], by: step.sentIdentity)
+    }
     try entry.write(changes, members, store: store)
+  }
+}
+
+extension OutboxStep {
+  /// The identifying values by which the server knows the record after the request.
+  fileprivate var sentIdentity: [String: AttributeValue] {
+    var sent = identity
+    for change in changes where sent[change.name] != nil {
+      if let value = change.value?.attributeValue { sent[change.name] = value }
+    }
+    return sent
   }
 }

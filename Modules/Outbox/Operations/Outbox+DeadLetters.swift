@@ -41,7 +41,8 @@ extension Outbox {
   }
 
   /// Parks an entry: it is not sent until it is retried. The later entries of its record wait, and so do the records
-  /// that refer to a parked insert. All other entries are sent.
+  /// that refer to a parked insert, that take a key which a parked update or deletion gives up, or that name a record
+  /// whose key a parked update with an unknown result changes. All other entries are sent.
   ///
   /// - Parameter error: The reason, which becomes ``OutboxEntry/lastError``. The reason must not contain values of the
   ///   record. `nil` keeps the former error.

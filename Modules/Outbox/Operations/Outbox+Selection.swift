@@ -58,7 +58,7 @@ extension Outbox {
         }
         // Left records and entries without an effect counted against the limit, so that the search continues without
         // the records, and begins again without the entries.
-        left.formUnion(selection.left)
+        left.formUnion(selection.left.union(selection.waiting))
         if isChanged { (reader, size) = (NodeReader(in: context, before: unread), 512) }
       }
       // The size doubles, so that all graphs together cost at most twice as much as the last graph.
@@ -83,6 +83,7 @@ extension Outbox {
       var (selection, cancelled) = try plan(candidates, through: end, before: unread, in: context)
       // Another process may have claimed or tried a record since the search.
       selection.steps.removeAll { $0.head.state != .pending || $0.head.nextAttemptDate.map { $0 > date } == true }
+      try leaveOutKeyTakers(of: &selection, from: surplus, before: unread, in: context)
       let deferred = selection.steps.reduce(into: Set()) { $0.formUnion($1.stored($1.deferredReferences)) }
       try removeStepsBeforeInserts(from: &selection.steps, ignoring: deferred, in: context)
       let isChanged = try remove(cancelled, in: context)
@@ -97,24 +98,32 @@ extension Outbox {
     return OutboxSelection()
   }
 
-  /// The requests of the first records of a surplus that depend on no insert behind the read entries, and the entries
-  /// without an effect.
+  /// The requests of the first records of a surplus that wait for no key of another record and depend on no insert
+  /// behind the read entries, and the entries without an effect.
   private func take(
     _ limit: Int, from surplus: inout OutboxSurplus, of reader: NodeReader, before unread: UnreadLog,
     in context: ManagedObjectContext
   ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
     var left: Set<StoredRecord> = []
+    var waiting: Set<StoredRecord> = []
+    var count = limit
     while true {
-      var (selection, cancelled) = try plan(surplus.take(limit), through: surplus.end, before: unread, in: context)
+      var (selection, cancelled) = try plan(surplus.take(count), through: surplus.end, before: unread, in: context)
+      try leaveOutKeyTakers(of: &selection, &surplus, foundBy: reader, before: unread, in: context)
       left.formUnion(selection.left)
-      selection.left = left
+      waiting.formUnion(selection.waiting)
+      (selection.left, selection.waiting) = (left, waiting)
       if !reader.isAtEnd || !unread.unreadable.isEmpty {
         try removeStepsBeforeInserts(from: &selection.steps, ignoring: reader.records, in: context)
       }
       // With all entries read, a later search would remove the same requests again.
       guard reader.isAtEnd, selection.steps.isEmpty, cancelled.isEmpty, !surplus.isEmpty else {
+        surplus.putBack(Array(selection.steps.dropFirst(limit)), from: selection.candidates)
+        selection.steps.removeLast(max(0, selection.steps.count - limit))
         return (selection, cancelled)
       }
+      // The count doubles, so that the number of graphs does not grow with the number of waiting records.
+      count *= 2
     }
   }
 
@@ -122,7 +131,7 @@ extension Outbox {
   ///
   /// - Parameters:
   ///   - count: The greatest number of records of each store.
-  ///   - left: The records whose requests are left to another program.
+  ///   - left: The records whose requests are left to another program, or wait for a key of another record.
   private func candidates(
     _ count: Int, of reader: NodeReader, without left: Set<StoredRecord>, at date: Date, _ maximumDelay: Duration?,
     _ maximumLease: Duration?
@@ -244,7 +253,7 @@ extension Outbox {
   /// The entries of records of one store, in the order of each record's saves.
   ///
   /// - Parameter objects: Receives the objects of the entries.
-  private func entries(
+  func entries(
     of records: [OutboxRecord], store: StoreIdentifier, _ objects: inout [ManagedObjectID: OutboxEntryRecord],
     in context: ManagedObjectContext
   ) throws -> [OutboxRecord: [OutboxEntry]] {

@@ -20,8 +20,10 @@ struct OutboxSelection {
   /// sent them since the search. The caller puts the records of unsent requests back into ``surplus``.
   var candidates: [OutboxSurplus.Candidate] = []
   /// The records among ``candidates``, and among earlier candidates without a request, whose requests are left to
-  /// another program.
+  /// another program, or wait for a key of another record.
   var left: Set<StoredRecord> = []
+  /// All records that are found to wait for a key of another record, in ``left`` or not.
+  var waiting: Set<StoredRecord> = []
   /// The sendable records beyond the wanted number, from which the next requests are made without another search.
   var surplus = OutboxSurplus()
 }

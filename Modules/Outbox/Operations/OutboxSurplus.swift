@@ -18,6 +18,12 @@ struct OutboxSurplus: Sendable {
   /// The ``OutboxNode/transaction`` of the last save that the search has read. Entries of later saves wait for the next
   /// search.
   private(set) var end = Int64.min
+  /// The keys by which the server may know records, in each store where the search has found a request with a new key.
+  var ownedKeys: [StoreIdentifier: Set<OutboxNode.UniqueKey>] = [:]
+  /// The records to which entries refer, in the same stores.
+  var namedRecords: [StoreIdentifier: Set<OutboxRecord>] = [:]
+  /// The records with updates, in each store where the search has found a request that names another record.
+  var updatedRecords: [StoreIdentifier: Set<OutboxRecord>] = [:]
 
   /// A search looks for one record in this number of read entries, and for at least the wanted requests. With a smaller
   /// number the surplus is larger, so that fewer searches read the entries of a large save. With a greater number the
@@ -42,6 +48,11 @@ struct OutboxSurplus: Sendable {
   mutating func take(_ count: Int) -> [Candidate] {
     defer { candidates = candidates.dropFirst(count) }
     return Array(candidates.prefix(count))
+  }
+
+  /// Removes records that wait for others.
+  mutating func remove(_ records: Set<StoredRecord>) {
+    candidates.removeAll { records.contains(StoredRecord(store: $0.store, record: $0.ready.record)) }
   }
 
   /// Puts the taken records of unsent requests back, before the others.

@@ -85,7 +85,7 @@ extension EntryGroup {
   }
 
   /// The index behind the claimed group that begins with an entry; `nil` for an unclaimed entry.
-  private static func claimedEnd(at first: Int, of entries: [Facts]) -> Int? {
+  static func claimedEnd(at first: Int, of entries: [Facts]) -> Int? {
     guard let groupEnd = entries[first].groupEnd else { return nil }
     if let last = entries[first...].firstIndex(where: { $0.sequence == groupEnd }) { return last + 1 }
     // The last entry of the group was dropped.

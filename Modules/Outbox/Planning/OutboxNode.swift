@@ -19,30 +19,38 @@ struct OutboxNode: Sendable {
   var validity = ClaimValidity.untilLeaseEnds
   /// Whether the model has the entity of the record and the root of the hierarchy, under their present or former names.
   var isEntityKnown = true
-  /// The identifying values of an inserted or deleted record, in the format of ``EntryWriter``; `nil` for an update.
+  /// The identifying values of the record, in the format of ``EntryWriter``; those from before an update.
   var identity: Data?
   /// The name of the entity among whose records the identifying values are unique.
   var identityScope: String?
   let references: [EntryFormat.Reference]
 
   /// The identifying values of a record, and the entity among whose records they are unique.
-  struct UniqueKey: Hashable {
+  struct UniqueKey: Hashable, Sendable {
     let scope: String
     let values: [String: OutboxValue]
+
+    /// Makes the key of a record; `nil` for a record that has no complete key.
+    ///
+    /// - Parameters:
+    ///   - identity: The identifying values of an entry, in the format of ``EntryWriter``.
+    ///   - scope: The entity among whose records the identifying values are unique.
+    ///   - newValues: Values that replace the identifying ones, by their recorded names.
+    init?(_ identity: Data?, in scope: String?, replacing newValues: [String: OutboxValue] = [:]) {
+      guard let identity, let scope, let fields = try? EntryReader.identity(identity), !fields.isEmpty else {
+        return nil
+      }
+      var values: [String: OutboxValue] = [:]
+      for field in fields {
+        guard let value = newValues[field.name] ?? field.value, value != .value(.null) else { return nil }
+        values[field.name] = value
+      }
+      (self.scope, self.values) = (scope, values)
+    }
   }
 
-  /// The key of an inserted or deleted record; `nil` for an update, and for a record that has no complete key yet.
-  var uniqueKey: UniqueKey? {
-    guard let identity, let identityScope, let fields = try? EntryReader.identity(identity), !fields.isEmpty else {
-      return nil
-    }
-    var values: [String: OutboxValue] = [:]
-    for field in fields {
-      guard let value = field.value, value != .value(.null) else { return nil }
-      values[field.name] = value
-    }
-    return UniqueKey(scope: identityScope, values: values)
-  }
+  /// The key of the record, from before an update; `nil` for a record that has no complete key yet.
+  var uniqueKey: UniqueKey? { UniqueKey(identity, in: identityScope) }
 
   /// Whether the user has retried the entry since its last attempt.
   var isRetried: Bool { nextAttempt == OutboxEntryRecord.retried }

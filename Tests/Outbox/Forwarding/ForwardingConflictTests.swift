@@ -107,6 +107,26 @@ struct ForwardingConflictTests {
   }
 
   @Test(arguments: Backend.available)
+  func `an edit that is sent again in a later run has the server's values of the conflict as its base`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try await stack(backend)
+    await stack.server.script(.fail(LostAnswer()))
+    var events = stack.outbox.events.makeAsyncIterator()
+    let retry = RetryPolicy(attempts: 100, initialDelay: .seconds(30), jitter: 0)
+    try stack.outbox.start(stack.options(retry: retry, conflictPolicy: .sendAgain))
+    while let event = await events.next() { if case .willRetry = event { break } }
+    await stack.outbox.stop()
+    let later = try stack.other()
+    stack.time.advance(by: .seconds(60))
+    #expect(try await later.forwardAll(later.options(conflictPolicy: .sendAgain)) == 0)
+    let calls = await stack.server.calls
+    #expect(calls.count == 4 && calls[2].key == calls[3].key)
+    #expect(calls[2].base["rank"] == .int(9) && calls[3].base["rank"] == .int(9))
+    #expect(try rank(later) == 5)
+  }
+
+  @Test(arguments: Backend.available)
   func `an update whose values the server's record has already is accepted, and in no conflict`(
     _ backend: Backend
   ) async throws {

@@ -102,6 +102,9 @@ struct ForwardingFailureTests {
       let entry = try #require(try await stack.outbox.entries().first)
       #expect(entry.state == .pending && entry.attempts == 1)
       if number == 1 {
+        // The present timer shall differ from the next one, which has the same delay.
+        await stack.time.untilSleeping(for: .seconds(delay))
+        stack.time.advance(by: .seconds(1))
         // The flush sends the edit once, and does not wait for the server beyond the attempts of the policy.
         #expect(try await stack.outbox.flush() == 1)
         try await Self.retry(in: &events)

@@ -1,9 +1,11 @@
 import CoherenceActions
 import CoherenceCore
-import CoherenceOutbox
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import CoherenceOutbox
 
 @Suite("Several forwarders of one outbox")
 struct ForwardingLeaseTests {
@@ -151,6 +153,33 @@ struct ForwardingLeaseTests {
   }
 
   @Test(arguments: Backend.available)
+  func `an edit that another forwarder claims first is sent after the end of that forwarder's lease`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    let other = try stack.other()
+    try stack.outbox.start(stack.options())
+    #expect(try await stack.outbox.flush() == 0)
+    // The forwarder listens to saves when it sends this edit, so that it searches for no other reason afterwards.
+    try stack.insertNote("A")
+    await stack.server.untilCalled(1)
+    #expect(try await stack.outbox.flush() == 0)
+    let isClaimed = Atomic(false)
+    stack.outbox.coordinator.observer = SaveInterference(times: .max, reportingTo: { Issue.record($0) }) {
+      guard !isClaimed.load(ordering: .relaxed), try Self.claimFirstEdit(of: other) else { return }
+      isClaimed.store(true, ordering: .relaxed)
+    }
+    try stack.insertNote("B")
+    // The other forwarder has crashed.
+    await stack.time.untilSleeping(for: .seconds(60))
+    #expect(await stack.server.calls.count == 1)
+    stack.time.advance(by: .seconds(60))
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await stack.server.calls.count == 2)
+  }
+
+  @Test(arguments: Backend.available)
   func `two forwarders send the same edit under one key after the clock is set forward`(_ backend: Backend) async throws
   {
     let stack = try NoteStack(backend)
@@ -212,6 +241,19 @@ struct ForwardingLeaseTests {
     stack.time.date -= 86_400
     #expect(try await stack.forwardAll(slow) == 0)
     #expect(await stack.server.calls.count == 2)
+  }
+
+  /// Claims the first sendable edit, if any, in the place of a forwarder of the stack.
+  ///
+  /// - Returns: Whether an edit is claimed.
+  private static func claimFirstEdit(of stack: NoteStack) throws -> Bool {
+    let context = stack.outbox.newContext()
+    return try context.performAndWait {
+      let found = try stack.outbox.selection(in: context, at: stack.time.date, limit: 1)
+      let claim = ForwardClaim(outbox: stack.outbox, claimant: "other")
+      let lease = stack.time.date.addingTimeInterval(60)
+      return try !claim.take(found.steps, found.objects, until: lease, in: context).isEmpty
+    }
   }
 
   /// Starts a forwarder, and ends it after its first claim as a crash would.

@@ -189,6 +189,17 @@ struct ForwardingPauseTests {
     await stack.outbox.stop()
   }
 
+  @Test(arguments: Backend.available)
+  func `a stopped outbox runs no timer, although an edit waits for its next attempt`(_ backend: Backend) async throws {
+    let stack = try NoteStack(backend)
+    await stack.server.script(.fail(LostAnswer()))
+    try stack.insertNote("A")
+    try stack.outbox.start(stack.options(retry: RetryPolicy(attempts: 5, initialDelay: .seconds(10), jitter: 0)))
+    await stack.time.untilSleeping(for: .seconds(10))
+    await stack.outbox.stop()
+    #expect(stack.time.sleeperCount == 0)
+  }
+
   @Test func `events report each attempt of an edit and its acceptance`() async throws {
     let stack = try NoteStack()
     var events = stack.outbox.events.makeAsyncIterator()

@@ -170,6 +170,71 @@ struct ForwardingTests {
     #expect(await stack.server.calls.last?.id == .string("s1"))
   }
 
+  @Test(arguments: Backend.available)
+  func `a new record waits for the update by which an earlier record gives its key up`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.id = "moved" }
+    try stack.edit { context in
+      let note = try Note(context: context)
+      (note.id, note.title) = ("s1", "B")
+    }
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    #expect(try await stack.forwardAll() == 2)
+    #expect(await stack.server.calls.map(\.kind) == [.insert, .update])
+    let parked = try #require(try await stack.outbox.entries(state: .parked).first)
+    try await stack.outbox.retry(parked.id)
+    #expect(try await stack.forwardAll() == 0)
+    #expect(await stack.server.calls.map(\.kind) == [.insert, .update, .update, .insert])
+    #expect(try stack.ids() == ["A": "moved", "B": "s2"])
+  }
+
+  @Test(arguments: Backend.available, [OutboxEntry.Kind.update, .delete])
+  func `an update waits for the parked update or deletion by which an earlier record gives the new key up`(
+    _ backend: Backend, kind: OutboxEntry.Kind
+  ) async throws {
+    let stack = try NoteStack(backend)
+    for title in ["A", "B", "C"] {
+      try stack.insertNote(title)
+      try await stack.forwardAll()
+    }
+    if kind == .delete { try stack.delete("A") } else { try stack.change("A") { $0.id = "moved" } }
+    try stack.change("B") { $0.id = "s1" }
+    try stack.change("C") { $0.rank = 5 }
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    #expect(try await stack.forwardAll() == 2)
+    #expect(await stack.server.calls.dropFirst(3).map(\.kind) == [kind, .update])
+    #expect(await stack.server.calls.last?.values == ["rank": .int(5)])
+    let parked = try #require(try await stack.outbox.entries(state: .parked).first)
+    try await stack.outbox.retry(parked.id)
+    #expect(try await stack.forwardAll(stack.options(concurrency: 2)) == 0)
+    #expect(await stack.server.calls.dropFirst(5).map(\.kind) == [kind, .update])
+    #expect(await stack.server.calls.last?.values == ["id": .string("s1")])
+    #expect(try stack.ids()["B"] == "s1")
+  }
+
+  @Test(arguments: Backend.available)
+  func `updates by which two records exchange their keys do not wait for each other`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    for title in ["A", "B"] {
+      try stack.insertNote(title)
+      try await stack.forwardAll()
+    }
+    for (title, id) in [("A", "moved"), ("B", "s1"), ("A", "s2")] { try stack.change(title) { $0.id = id } }
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    #expect(try await stack.forwardAll() == 2)
+    #expect(await stack.server.calls.dropFirst(2).map(\.values) == [["id": .string("s2")], ["id": .string("s1")]])
+    let parked = try #require(try await stack.outbox.entries(state: .parked).first)
+    try await stack.outbox.retry(parked.id)
+    #expect(try await stack.forwardAll() == 0)
+    #expect(try stack.ids() == ["A": "s2", "B": "s1"])
+  }
+
   @Test func `typed requests have the values of their properties`() async throws {
     let stack = try NoteStack()
     let (stream, continuation) = AsyncStream<ForwardRequest<Note>>.makeStream()

@@ -61,6 +61,33 @@ struct CausalGraphTests {
     #expect(ready([SampleEntries.node(.insert, 1, of: 1, number: 7), deletion, insert]) == [1, 2])
   }
 
+  @Test func `an update waits for the record that gives the new key up, unless both exchange their keys`() throws {
+    let giving = SampleEntries.node(.update, 1, of: 1, state: .parked, number: 7)
+    let taking = SampleEntries.node(.update, 2, of: 2, number: 8)
+    let (first, second) = (SampleEntries.item(1), SampleEntries.item(2))
+    let taken = CausalGraph.TakenKey(key: try #require(giving.uniqueKey), transaction: 2)
+    let graph = CausalGraph([giving, taking], taking: [second: taken])
+    #expect(graph.waiting(second, at: now) == .records([first]))
+    #expect(graph.keyTakers(awaitedBy: [second]) == [first])
+    // The first record has got the key in a later save.
+    let earlier = CausalGraph.TakenKey(key: taken.key, transaction: 0)
+    #expect(CausalGraph([giving, taking], taking: [second: earlier]).waiting(second, at: now) == nil)
+    let other = CausalGraph.TakenKey(key: try #require(taking.uniqueKey), transaction: 3)
+    let exchange = CausalGraph([giving, taking], taking: [first: other, second: taken])
+    #expect(exchange.waiting(second, at: now) == nil)
+  }
+
+  @Test func `an update of a circle with a reference does not wait for its key`() throws {
+    let deletion = SampleEntries.node(.delete, 1, of: 1, number: 7)
+    let taking = SampleEntries.node(.update, 2, of: 2, number: 8)
+    let insert = SampleEntries.node(.insert, 3, of: 3, number: 8)
+    let member = SampleEntries.node(.update, 4, of: 4, to: [3], from: [1])
+    let taken = CausalGraph.TakenKey(key: try #require(deletion.uniqueKey), transaction: 2)
+    let graph = CausalGraph([deletion, taking, insert, member], taking: [SampleEntries.item(2): taken])
+    let ready = graph.ready(at: now, limit: 10)
+    #expect(ready.map(\.record.key) == [2])
+  }
+
   @Test func `a member that moves from a deleted record to a new one with the same key is sent first`() {
     let deletion = SampleEntries.node(.delete, 1, of: 1, number: 7)
     let insert = SampleEntries.node(.insert, 2, of: 2, number: 7)

@@ -181,7 +181,7 @@ struct TodoAttackTests {
   }
 
   @Test(arguments: TodoStore.available)
-  func `the pending edits of the tasks of a list that the server has deleted are sent or parked`(
+  func `tasks with pending edits stay when the server deletes their list, and their edits are sent or parked`(
     store: TodoStore
   ) async throws {
     let stage = try TodoStage(on: store)
@@ -195,17 +195,19 @@ struct TodoAttackTests {
     try await client.change(milk, as: TodoTask.self) { $0.title = "Oat milk" }
     stage.server.remove(.lists, 1)
     try await client.pull()
-    // The merged deletion of the list has deleted its tasks by its delete rule. The outbox still has the tasks'
-    // entries.
-    #expect(try await client.lines().isEmpty)
-    #expect(try await client.outbox.counts().pending == 2)
+    // The merge deletes the list, and spares the tasks with pending edits. The edit of the task that the server has
+    // deleted with the list waits for the user.
+    #expect(try await client.lines() == ["-: Bread", "-: Oat milk"])
+    #expect(try await client.outbox.conflicts().map(\.kind) == [.deletedOnServer])
     client.connectivity.isOnline = true
     #expect(try await client.outbox.flush() == 1)
-    // The new task is sent without its list, and the edit of the deleted task is refused.
+    // The new task is sent without its list.
     #expect(stage.server.documents(.tasks).map(\.fields["title"]) == [.text("Bread")])
     #expect(stage.server.documents(.tasks).map(\.fields["list"]) == [.null])
     #expect(try await client.outbox.entries().map(\.kind) == [.update])
     #expect(try await client.outbox.counts().parked == 1)
+    try await client.synchronize()
+    #expect(try await client.lines() == ["-: Bread", "-: Oat milk"])
     try await client.close()
   }
 
