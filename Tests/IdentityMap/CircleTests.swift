@@ -55,6 +55,31 @@ struct CircleChangeTests {
     #expect(first.current == Person(1, "new") && second?.current == Person(2, "b", [Person(1, "new")]))
   }
 
+  /// A write that leaves an entity as it is.
+  enum Repetition: CaseIterable, Sendable { case update, store, storeWithStamp }
+
+  @Test(arguments: Repetition.allCases)
+  func `an aggregate above a cycle that has ended is current after a store or an update that changes nothing`(
+    repetition: Repetition
+  ) {
+    let outer = store.store(entity: Person(3, "c", [Person(2, "b")]))
+    let first = store.store(entity: Person(1, "a", [Person(2, "b", [Person(1, "a")])]))
+    let second = store.find(Person.self, id: 2)
+    store.update(Person.self, id: 1) { $0.friends = [] }
+    store.update(Person.self, id: 1) { $0.name = "new" }
+    let (received, subscription) = outer.changes()
+    switch repetition {
+    case .update: store.update(Person.self, id: 2) { _ in }
+    case .store: _ = second.map { store.store(entity: $0.current) }
+    case .storeWithStamp: _ = second.map { store.store(entity: $0.current, modifiedAt: 5) }
+    }
+    let expected = Person(3, "c", [Person(2, "b", [Person(1, "new")])])
+    #expect(outer.current == expected && received.values == [expected])
+    store.update(Person.self, id: 1) { $0.name = "newer" }
+    #expect(outer.current == Person(3, "c", [Person(2, "b", [Person(1, "newer")])]) && received.count == 2)
+    withExtendedLifetime((first, subscription)) {}
+  }
+
   @Test func `an aggregate shows every later change after an update that throws has found the end of a cycle`() {
     struct Refusal: Error {}
     let outer = store.store(entity: Person(3, "c", [Person(2, "b")]))

@@ -147,4 +147,32 @@ struct ObservationTests {
     #expect(received.values.first == "leaf" && received.values.last == "outer" && received.count == 4)
     withExtendedLifetime(subscriptions) {}
   }
+
+  @Test func `observers are notified in the order of their beginnings, whichever of them have ended`() {
+    let held = store.store(entity: Leaf(1))
+    let received = Received<Int>()
+    var subscriptions: [Int: EntityStore.Subscription] = [:]
+    func begin(_ number: Int) { subscriptions[number] = held.observe { _ in received.append(number) } }
+    for number in 0..<8 { begin(number) }
+    for (step, ended) in [[0, 5], [2, 7, 3], [1], [6, 8, 9], [4, 10, 11]].enumerated() {
+      for number in ended { subscriptions[number] = nil }
+      begin(8 + step)
+      received.clear()
+      store.update(Leaf.self, id: 1) { $0.text = "\(ended)" }
+      #expect(received.values == subscriptions.keys.sorted())
+      #expect(store.inspect().entities.map(\.observers) == [subscriptions.count])
+    }
+  }
+
+  /// With a cost that grows with the observers left, the end of so many takes minutes.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func `200,000 observers of one entity end one by one, the latest first`(haveOwnDelivery: Bool) {
+    let held = store.store(entity: Leaf(1))
+    var subscriptions = (0..<200_000).map { _ in
+      haveOwnDelivery ? held.observe(on: .immediate) { _ in } : held.observe { _ in }
+    }
+    while !subscriptions.isEmpty { subscriptions.removeLast() }
+    #expect(store.inspect().entities.map(\.observers) == [0])
+    withExtendedLifetime(held) {}
+  }
 }

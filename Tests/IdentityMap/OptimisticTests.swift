@@ -105,6 +105,72 @@ struct OptimisticTests {
     #expect(store.find(Leaf.self, id: 1)?.value.text == (isConfirmed ? "draft!" : nil))
   }
 
+  @Test(arguments: [false, true])
+  func `a confirmed update of an entity that one change has stored and another has updated is a part of the first`(
+    isConfirmed: Bool
+  ) {
+    let storing = store.optimistically { $0.store(Leaf(1, "draft")) }
+    let held = store.find(Leaf.self, id: 1)
+    let other = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "?" } }
+    store.update(Leaf.self, id: 1) { $0.text? += "!" }
+    #expect(held?.current.text == "draft!?")
+    other.rollback()
+    #expect(held?.current.text == "draft!")
+    if isConfirmed { storing.commit() } else { storing.rollback() }
+    #expect(store.find(Leaf.self, id: 1)?.value.text == (isConfirmed ? "draft!" : nil))
+  }
+
+  @Test(arguments: [0, 1])
+  func `a confirmed update of an entity that two changes have inserted outlasts the rollback of either`(index: Int) {
+    let changes = (2...3).map { id in store.optimistically { $0.store(Root(id: id, leaf: Leaf(1, "draft"))) } }
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    changes[index].rollback()
+    #expect(store.find(Leaf.self, id: 1)?.value.text == "new")
+    changes[1 - index].rollback()
+    #expect(store.find(Leaf.self, id: 1) == nil)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `a confirmed change of an entity that two changes have stored outlasts the rollback of either`(
+    isNestedFirst: Bool, isNestedSecond: Bool
+  ) {
+    for index in 0...1 {
+      let store = makeStore()
+      let changes = [isNestedFirst, isNestedSecond].enumerated().map { position, isNested in
+        store.optimistically { draft in
+          if isNested {
+            draft.store(Root(id: position, leaf: Leaf(1, "draft")))
+          } else {
+            draft.store(Leaf(1, "draft"))
+          }
+        }
+      }
+      store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }.commit()
+      #expect(store.find(Leaf.self, id: 1)?.value.text == "draft!")
+      changes[index].rollback()
+      #expect(store.find(Leaf.self, id: 1)?.value.text == "draft!")
+      changes[1 - index].rollback()
+      #expect(store.find(Leaf.self, id: 1) == nil)
+    }
+  }
+
+  @Test(arguments: [0, 1])
+  func `a confirmed change above the update of an open change keeps its place beside a nested insertion`(index: Int) {
+    let changes = [
+      store.optimistically { $0.store(Leaf(1, "draft")) },
+      store.optimistically { $0.store(Root(id: 2, leaf: Leaf(1, "draft"))) },
+    ]
+    let held = store.find(Leaf.self, id: 1)
+    let other = store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "?" } }
+    store.optimistically { $0.update(Leaf.self, id: 1) { $0.text? += "!" } }.commit()
+    #expect(held?.current.text == "draft?!")
+    other.rollback()
+    changes[index].rollback()
+    #expect(held?.current.text == "draft!")
+    changes[1 - index].commit()
+    #expect(held?.current.text == "draft!")
+  }
+
   @Test func `the cost of an update of a tentative entity does not grow with the number of earlier updates`() {
     let calls = Received<Int>()
     let storing = store.optimistically { $0.store(Leaf(1, "draft")) }
@@ -172,6 +238,22 @@ struct OptimisticTests {
     #expect(person.current == Person(1, "new", [Person(2, "friend", [Person(3, "new")])]))
   }
 
+  @Test(arguments: [false, true])
+  func `an update of a tentative aggregate changes a nested entity below the open changes of the entity`(
+    isConfirmed: Bool
+  ) {
+    let leaf: EntityObserver<Leaf>? = isConfirmed ? store.store(entity: Leaf(2, "old")) : nil
+    let storing = store.optimistically { $0.store(Root(id: 1, leaf: Leaf(2, "old"))) }
+    let other = store.optimistically { $0.update(Leaf.self, id: 2) { $0.text? += "?" } }
+    store.update(Root.self, id: 1) { $0.leaf.text? += "!" }
+    let held = store.find(Root.self, id: 1)
+    #expect(held?.current.leaf.text == "old!?")
+    other.rollback()
+    #expect(held?.current.leaf.text == "old!")
+    storing.rollback()
+    #expect(leaf?.current.text == (isConfirmed ? "old!" : nil))
+  }
+
   @Test func `an entity that a confirmed change replaces is evicted while another change is open`() {
     let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
     let open = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "open" } }
@@ -190,5 +272,23 @@ struct OptimisticTests {
     store.store(Item(id: 3, key: "new"))
     hiding.rollback()
     #expect(held.current.items == [Item(id: 3, key: "new")])
+  }
+
+  @Test func `a rollback of an update from before a confirmed removal changes nothing in the aggregate stored again`() {
+    store.setPolicy(for: Item.self) { $0.lifetime = .pinned }
+    _ = store.store(entity: Item(id: 6))
+    let held = store.store(entity: Root(id: 1, leaf: Leaf(2)))
+    let update = store.optimistically { $0.update(Root.self, id: 1) { $0.text = "draft" } }
+    let removal = store.optimistically { $0.remove(Root.self, id: 1) }
+    let storing = store.optimistically { draft in
+      draft.store(Root(id: 1, leaf: Leaf(2)))
+      draft.update(Root.self, id: 1) { $0.items = [Item(id: 6)] }
+    }
+    removal.commit()
+    store.remove(Item.self, id: 6)
+    #expect(held.current.items.isEmpty)
+    update.rollback()
+    #expect(held.current.items.isEmpty && store.find(Item.self, id: 6) == nil)
+    withExtendedLifetime(storing) {}
   }
 }

@@ -1,4 +1,5 @@
 import CoherenceIdentityMap
+import Foundation
 import Testing
 
 /// A value that a store releases can hold the last reference to an object whose `deinit` uses the store.
@@ -160,6 +161,8 @@ struct ReentranceTests {
 
   @Test func `a setter that stores its own aggregate ends the process with a message`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      // A process that never ends would block threads that run the tests.
+      alarm(300)
       let store = makeStore()
       let held = store.store(entity: MeddlingHolder(id: 1, leaf: Leaf(1, "a"), store: store))
       _ = store.store(entity: Leaf(1, "b"))

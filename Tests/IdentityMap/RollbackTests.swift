@@ -293,4 +293,17 @@ struct RollbackTests {
     undone { _ in change = nil }
     #expect(held.current.text == "sure" && change == nil)
   }
+
+  @Test func `an entity updated and tentatively removed in a transaction that throws can be removed afterwards`() {
+    let held = store.store(entity: Leaf(1, "old"))
+    var change: OptimisticChange?
+    undone { store in
+      store.update(Leaf.self, id: 1) { $0.text = "new" }
+      change = store.optimistically { $0.remove(Leaf.self, id: 1) }
+    }
+    #expect(store.find(Leaf.self, id: 1)?.value == Leaf(1, "old"))
+    store.remove(Leaf.self, id: 1)
+    #expect(store.find(Leaf.self, id: 1) == nil)
+    withExtendedLifetime((held, change)) {}
+  }
 }

@@ -4,7 +4,11 @@
 final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendable {
   private let core: StoreCore
   private let node: ValueNode<Value>
-  private var observations: [AnyObservation] = []
+  /// The observers in the order of their beginnings; `nil` in the place of ended ones, so that the end of an observer
+  /// moves no other.
+  private var observations: [AnyObservation?] = []
+  /// The number of ended observers in the list.
+  private var endedCount = 0
 
   init(of node: ValueNode<Value>, queue: DeliveryQueue) {
     self.node = node
@@ -31,12 +35,12 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
     }
   }
 
-  override var count: Int { observations.count }
+  override var count: Int { observations.count - endedCount }
 
-  override var all: [AnyObservation] { observations }
+  override var all: [AnyObservation] { observations.compactMap(\.self) }
 
   override func removeEnded(_ observation: AnyObservation) {
-    node.removeEnded(observation, queue)
+    node.removeEnded(observation, in: self)
   }
 
   // MARK: Under the lock
@@ -48,16 +52,28 @@ final class ObserverGroup<Value: Sendable>: AnyObserverGroup, @unchecked Sendabl
   }
 
   override func skip(from version: UInt32, to newer: UInt32) {
-    for observation in observations { observation.skip(from: version, to: newer) }
+    for case let observation? in observations { observation.skip(from: version, to: newer) }
   }
 
   func add(_ observation: Observation<Value>) {
+    observation.index = observations.count
     observations.append(observation)
   }
 
-  /// - Returns: Whether the group is empty.
-  func remove(_ observation: AnyObservation) -> Bool {
-    if let index = AnyObservation.index(of: observation, in: observations) { observations.remove(at: index) }
-    return observations.isEmpty
+  /// Removes an observer, if the group has it. The cost does not grow with the number of the others.
+  func remove(_ observation: AnyObservation) {
+    let index = observation.index
+    guard observations.indices.contains(index), observations[index] === observation else { return }
+    observations[index] = nil
+    endedCount += 1
+    // The cost of the walk is shared by the ends since the last one, which are as many as the observers left.
+    if endedCount * 2 > observations.count { removeEndedEntries() }
+  }
+
+  /// Removes the entries of ended observers.
+  private func removeEndedEntries() {
+    observations.removeAll { $0 == nil }
+    endedCount = 0
+    for (index, observation) in observations.enumerated() { observation?.index = index }
   }
 }

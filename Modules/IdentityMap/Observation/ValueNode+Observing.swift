@@ -5,25 +5,28 @@ extension ValueNode {
     on queue: DeliveryQueue, retaining handle: Handle, _ actions: ObserverActions<Value>
   ) -> EntityStore.Subscription {
     let core = core
-    let (observation, value) = core.exclusively { begin(actions, on: queue) }
+    let (observation, group, value) = core.exclusively { begin(actions, on: queue) }
     observation.notify(value)
-    resume(observation, queue)
+    resume(observation)
     return EntityStore.Subscription(
       retaining: handle,
-      unsubscribe: { self.end(observation, queue) },
+      unsubscribe: { self.end(observation, in: group) },
       pause: { core.exclusively { observation.pause() } },
-      resume: { self.resume(observation, queue) })
+      resume: { self.resume(observation) })
   }
 
   /// Adds an observer, whose deliveries wait for the first value.
-  /// - Returns: The observation and its first value; `nil` for an observer of removals of an absent entity.
-  private func begin(_ actions: ObserverActions<Value>, on queue: DeliveryQueue) -> (Observation<Value>, Value?) {
+  /// - Returns: The observation, its group and its first value; `nil` for an observer of removals of an absent entity.
+  private func begin(
+    _ actions: ObserverActions<Value>, on queue: DeliveryQueue
+  ) -> (Observation<Value>, ObserverGroup<Value>, Value?) {
     // Before the version, because reading can bring the node up to date.
     let value: Value? = actions.onRemoval != nil && isAbsent ? nil : .some(read())
     let observation = Observation(deliveredVersion: version, actions)
     recordBeginning()
-    group(of: queue).add(observation)
-    return (observation, value)
+    let group = group(of: queue)
+    group.add(observation)
+    return (observation, group, value)
   }
 
   /// Records the beginning of an observation in a transaction with an undo log.
@@ -36,7 +39,7 @@ extension ValueNode {
   }
 
   /// Continues deliveries, and schedules one if the value has changed.
-  private func resume(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
+  private func resume(_ observation: Observation<Value>) {
     core.exclusively {
       observation.resume()
       if observation.isDue(version) { core.pending.addChanged(self) }
@@ -46,29 +49,25 @@ extension ValueNode {
   /// Returns the node's group of observers with a delivery queue, made for the first observer.
   private func group(of queue: DeliveryQueue) -> ObserverGroup<Value> {
     let relations = makeRelations()
-    if let existing = relations.observerGroups.first(where: { $0.queue === queue }) {
+    if let existing = relations.observerGroup(of: queue) {
       return unsafeDowncast(existing, to: ObserverGroup<Value>.self)
     }
     let made = ObserverGroup(of: self, queue: queue)
-    relations.observerGroups.append(made)
+    relations.add(made)
     core.observers.add(made)
     return made
   }
 
   /// Ends an observation on behalf of the program.
-  private func end(_ observation: Observation<Value>, _ queue: DeliveryQueue) {
+  private func end(_ observation: Observation<Value>, in group: ObserverGroup<Value>) {
     guard observation.end() else { return }
-    core.exclusively { removeEnded(observation, queue) }
+    core.exclusively { removeEnded(observation, in: group) }
   }
 
   /// Removes an ended observer. Under the lock.
-  final func removeEnded(_ observation: AnyObservation, _ queue: DeliveryQueue) {
-    guard let relations, let index = relations.observerGroups.firstIndex(where: { $0.queue === queue }) else { return }
-    let group = unsafeDowncast(relations.observerGroups[index], to: ObserverGroup<Value>.self)
-    if group.remove(observation) {
-      relations.observerGroups.remove(at: index)
-      core.observers.remove(group)
-    }
+  final func removeEnded(_ observation: AnyObservation, in group: ObserverGroup<Value>) {
+    group.remove(observation)
+    if group.count == 0, core.observers.remove(group) { relations?.remove(group) }
     // Its closures may retain any object, so it is released when the lock is free.
     core.pending.release(observation)
   }

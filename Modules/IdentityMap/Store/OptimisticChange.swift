@@ -1,8 +1,9 @@
 /// Changes visible before their confirmation, for example while a server has yet to accept them.
 ///
 /// Values stored by other calls are confirmed: they lie below the changes, which are applied to them again. An
-/// update changes the confirmed values of an entity and its nested entities. Successive changes lie on top of each
-/// other; each can be reverted or confirmed alone. Releasing this object reverts its changes.
+/// update changes the confirmed values of an entity and its nested entities. An update of an entity that exists by
+/// open changes alone is a part of the change that has stored the entity, below the updates by other changes. Successive
+/// changes lie on top of each other; each can be reverted or confirmed alone. Releasing this object reverts its changes.
 ///
 /// The same applies to the lists of aliases: confirmed pages, replacements and removals lie below the edits, which are
 /// applied again in the order in which they were made. A list stored as a whole contains the confirmed edits.
@@ -47,8 +48,8 @@ public final class OptimisticChange: Sendable {
     core.exclusively { tentative.revert() }
   }
 
-  /// Confirms the changes: their visible values become confirmed values. An update of an entity that exists by another
-  /// open change alone becomes a part of that change.
+  /// Confirms the changes: their visible values become confirmed values. An update of an entity that exists by other
+  /// open changes alone becomes a part of the changes that store the entity, and ends with the last of them.
   public func commit() {
     core.exclusively { tentative.confirm() }
   }

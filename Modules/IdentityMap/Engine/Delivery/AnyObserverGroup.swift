@@ -1,9 +1,11 @@
 /// The observers of one node with the same delivery queue.
-// Sendable because `isQueued` is touched under the queue's lock only, and the observations under the store's.
+// Sendable because `isQueued` is touched under the queue's lock only, and the other state under the store's.
 class AnyObserverGroup: @unchecked Sendable {
   let queue: DeliveryQueue
   /// Whether the group is in the queue.
   final var isQueued = false
+  /// The index among the groups of the node. Under the store's lock.
+  final var index = 0
 
   init(queue: DeliveryQueue) {
     self.queue = queue

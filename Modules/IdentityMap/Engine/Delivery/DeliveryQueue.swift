@@ -11,9 +11,12 @@ final class DeliveryQueue: Sendable {
 
   private let delivery: Delivery
   private let state = Mutex(State())
+  /// Whether several observers use the queue, as one of the ``DeliveryQueues`` of a store.
+  let isShared: Bool
 
-  init(_ delivery: Delivery) {
+  init(_ delivery: Delivery, isShared: Bool = false) {
     self.delivery = delivery
+    self.isShared = isShared
   }
 
   /// Adds a group with due observers.
@@ -60,9 +63,11 @@ struct DeliveryQueues {
   /// The queue of observers without a delivery of their own.
   let standard: DeliveryQueue
   /// The queue that delivers on the thread that ends the transaction.
-  let immediate = DeliveryQueue(.immediate)
+  let immediate = DeliveryQueue(.immediate, isShared: true)
+  /// The number of the queues.
+  static let count = 2
 
   init(standard delivery: Delivery) {
-    standard = DeliveryQueue(delivery)
+    standard = DeliveryQueue(delivery, isShared: true)
   }
 }

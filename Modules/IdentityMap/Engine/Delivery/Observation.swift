@@ -8,6 +8,8 @@ class AnyObservation: @unchecked Sendable {
   private final var deliveredVersion: UInt32
   /// Whether deliveries wait: before the first value was delivered, and during a pause.
   private final var isPaused = true
+  /// The index among the observers of the group. Under the lock.
+  final var index = 0
   /// Whether removals are delivered. After a removal, other observers wait until the entity exists again.
   private let observesRemovals: Bool
   /// Called when the store ends the observation.
@@ -48,19 +50,17 @@ class AnyObservation: @unchecked Sendable {
 
   /// Returns the observers whose last delivered version differs, and marks the version as delivered.
   ///
-  /// - Parameter isRemoval: Whether the entity does not exist.
+  /// - Parameters:
+  ///   - observations: The observers; `nil` in the place of ended ones.
+  ///   - isRemoval: Whether the entity does not exist.
   static func claimDue(
-    _ observations: [AnyObservation], version: UInt32, ofRemoval isRemoval: Bool
+    _ observations: [AnyObservation?], version: UInt32, ofRemoval isRemoval: Bool
   ) -> [AnyObservation] {
-    observations.filter { observation in
-      guard observation.isDue(version), !isRemoval || observation.observesRemovals else { return false }
+    observations.compactMap { observation in
+      guard let observation, observation.isDue(version), !isRemoval || observation.observesRemovals else { return nil }
       observation.deliveredVersion = version
-      return true
+      return observation
     }
-  }
-
-  static func index(of observation: AnyObservation, in observations: [AnyObservation]) -> Int? {
-    observations.firstIndex { $0 === observation }
   }
 }
 

@@ -8,8 +8,9 @@ struct ObserverRegistry {
     groups[ObjectIdentifier(group)] = group
   }
 
-  mutating func remove(_ group: AnyObserverGroup) {
-    groups[ObjectIdentifier(group)] = nil
+  /// - Returns: Whether the group was in the registry.
+  mutating func remove(_ group: AnyObserverGroup) -> Bool {
+    groups.removeValue(forKey: ObjectIdentifier(group)) != nil
   }
 
   /// Schedules the end of all present observations, with the transaction.

@@ -63,6 +63,8 @@ extension EntityTable {
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
     let isUnchanged = isEqual && isRepetition(entity, of: node)
+    // Below a value that is being stored, the node could stay dirty without its aggregates.
+    if isUnchanged, !isUpdate, core.graph.inconsistentNodes == 0 { renewCycleLinks(of: node) }
     // Nested entities can be equal to the visible values and still be tentative. Then they have to be stored to become
     // confirmed.
     if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {

@@ -11,12 +11,8 @@ extension EntityTable {
       core.reportRejected(T.self, node.value.id, error)
       return false
     }
-    if node.hasCycleLinks {
-      // A link that closed a cycle may close none any more. Then the closure receives the current entity.
-      node.relink(to: node.relations?.children.map(\.child) ?? [])
-      // The closure may throw, and aggregates of a node that stays dirty would miss the next change below the node.
-      core.bringUpToDate(node)
-    }
+    // The closure receives the current entities of a cycle that has ended.
+    renewCycleLinks(of: node)
     var value = updateBase(of: node)
     // Shares its buffers with the stored value, so that the closure copies no more than it would anyway.
     let given: T? = traits.isAggregate ? value : nil
@@ -49,10 +45,27 @@ extension EntityTable {
   /// The value of a nested entity in the value that a closure receives.
   func givenValue(of node: EntityNode<T>) -> T { confirmedValue(of: node) ?? node.upToDateValue() }
 
+  /// Determines again which entities in the value close a cycle: a link that closed a cycle may close none any more.
+  /// Then the value, and each aggregate with it, gets the current value of the entity.
+  func renewCycleLinks(of node: EntityNode<T>) {
+    guard let relations = node.relations, relations.cycleLinks > 0 else { return }
+    core.bringUpToDate(node)
+    let (before, count) = (node.value, relations.cycleLinks)
+    defer { withExtendedLifetime(before) {} }
+    node.relink(to: relations.children.map(\.child))
+    // Aggregates of a node that stays dirty would miss the next change below the node.
+    core.bringUpToDate(node)
+    guard relations.cycleLinks < count else { return }
+    if areEqual(before, node.value, of: node) { return core.propagateSilently(from: node) }
+    // Readers and observers of the entity itself have received the current values before.
+    node.advanceVersionSilently()
+    core.propagate(over: relations.parents)
+  }
+
   /// The value that an update changes: the confirmed value with confirmed nested entities, because tentative changes
   /// lie on top of it.
   private func updateBase(of node: EntityNode<T>) -> T {
-    guard let confirmed = confirmedValue(of: node) else { return node.upToDateValue() }
+    guard let confirmed = confirmedValue(of: node) else { return UpdateBases().base(of: node, self) }
     guard !core.optimistic.openChanges.isEmpty, core.hasTentativeChanges(in: contents(of: confirmed)) else {
       return confirmed
     }

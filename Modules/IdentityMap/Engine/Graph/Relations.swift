@@ -47,6 +47,38 @@ extension Relations {
     _modify { yield &makeRare().observerGroups }
   }
 
+  /// The group of observers with a delivery queue; `nil` if none has the queue. A queue of one observer is never
+  /// searched for, and the groups of shared queues come first.
+  func observerGroup(of queue: DeliveryQueue) -> AnyObserverGroup? {
+    queue.isShared ? observerGroups.prefix(DeliveryQueues.count).first { $0.queue === queue } : nil
+  }
+
+  /// Adds a group of observers.
+  func add(_ group: AnyObserverGroup) {
+    let sharedCount = sharedGroupCount
+    group.index = observerGroups.count
+    observerGroups.append(group)
+    if group.queue.isShared { swapGroups(group.index, sharedCount) }
+  }
+
+  /// Removes a group of observers. The cost does not grow with the number of the others.
+  func remove(_ group: AnyObserverGroup) {
+    if group.queue.isShared { swapGroups(group.index, sharedGroupCount - 1) }
+    swapGroups(group.index, observerGroups.count - 1)
+    observerGroups.removeLast()
+  }
+
+  private var sharedGroupCount: Int {
+    observerGroups.prefix(DeliveryQueues.count).count { $0.queue.isShared }
+  }
+
+  private func swapGroups(_ index: Int, _ other: Int) {
+    guard index != other else { return }
+    observerGroups.swapAt(index, other)
+    observerGroups[index].index = index
+    observerGroups[other].index = other
+  }
+
   var hasObservers: Bool {
     guard let rare else { return false }
     return !rare.observerGroups.isEmpty

@@ -11,8 +11,10 @@ extension StoreCore {
     if !relations.parents.isEmpty { propagate(over: relations.parents) }
   }
 
+  /// Marks all ancestors over some links as dirty and schedules their observers.
+  ///
   /// Each node is visited once: a dirty node has notified its ancestors already.
-  private func propagate(over parents: LinkBuffer<ParentLink>) {
+  func propagate(over parents: LinkBuffer<ParentLink>) {
     var stack: [Unmanaged<Node>] = []
     markParents(parents, into: &stack)
     while let node = stack.popLast() {

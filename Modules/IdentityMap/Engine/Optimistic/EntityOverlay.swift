@@ -114,6 +114,38 @@ final class EntityOverlay<T> {
     return EntityOverlay(base: base, patches: patches, contents: contents, last: last)
   }
 
+  /// The index of the effect that gives an entity without a confirmed value its value: that of the last change that
+  /// stores the entity itself, or else the first that stores it as a nested entity.
+  static func storingIndex(in patches: [Patch]) -> Int? {
+    patches.lastIndex { if case .value = $0.effect { true } else { false } }
+      ?? patches.firstIndex { if case .nested = $0.effect { true } else { false } }
+  }
+
+  /// The effects of the change that gives an entity without a confirmed value its value; `nil` if no other change has
+  /// an effect on top of them.
+  var storingPatches: [Patch]? {
+    guard let index = Self.storingIndex(in: patches) else { return nil }
+    let patches = patches[index...]
+    let own = patches.filter { $0.change === self.patches[index].change }
+    return own.count == patches.count ? nil : own
+  }
+
+  /// The overlay of an entity without a confirmed value, with another value in place of the effects of the change that
+  /// gives the entity its value. Changes that store it as a nested entity too keep the new value.
+  func storing(_ value: T) -> EntityOverlay {
+    guard let index = Self.storingIndex(in: patches) else { return self }
+    let change = patches[index].change
+    let later = patches[index...].compactMap { patch -> Patch? in
+      switch patch.effect {
+      case .value: Patch(change: patch.change, effect: .value(value))
+      case .nested: Patch(change: patch.change, effect: .nested(value))
+      case .change: patch.change === change ? nil : patch
+      case .removal, .without: patch
+      }
+    }
+    return EntityOverlay(base: base, patches: Array(patches[..<index]) + later, contents: contents, last: last)
+  }
+
   /// The overlay without the effects of a change.
   func without(_ change: TentativeChange) -> EntityOverlay {
     EntityOverlay(base: base, patches: patches.filter { $0.change !== change }, contents: contents, last: last)

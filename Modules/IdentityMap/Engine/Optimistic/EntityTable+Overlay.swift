@@ -135,77 +135,22 @@ extension EntityTable {
     setOverlay(overlay.without(change), of: node)
   }
 
-  /// Confirms a change's effect on an entity. An update of an entity that only another change has stored, and a removal
-  /// from such an entity, become parts of that change, and end with it. A removed entity that a later effect has stored
-  /// again exists by that effect.
-  func confirm(_ change: TentativeChange, of node: EntityNode<T>) {
-    guard let overlay = node.overlay, overlay.hasPatches(of: change) else { return }
-    core.record(node)
-    var (base, last, contents) = (overlay.base, overlay.last, overlay.contents)
-    var patches: [EntityOverlay<T>.Patch] = []
-    // The value after the effects of all changes so far, of an entity without a confirmed value.
-    var visible: T?
-    // Whether the effects need the value of another change: from an update without a confirmed value on.
-    var needsOther = false
-    var isRemoved = false
-    for patch in overlay.patches {
-      // Whether the entity exists after the effect, by tentative changes alone.
-      let exists = (overlay.base == nil || isRemoved) && apply(patch.effect, to: &visible)
-      guard patch.change === change else {
-        patches.append(patch)
-        continue
-      }
-      if base == nil, patch.needsValue { needsOther = true }
-      // The change that stores the entity, and not a later update of it, which can be rolled back alone.
-      if needsOther, exists, let other = patches.last(where: \.storesEntity)?.change {
-        append(.init(change: other, effect: patch.effect), to: &patches)
-        continue
-      }
-      if apply(patch.effect, to: &base) { continue }
-      // The effects so far end with the removed entity.
-      if core.graph.keepsRemoved { last = base ?? last }
-      (base, visible, patches, contents) = (nil, nil, [], [])
-      (isRemoved, needsOther) = (true, false)
-    }
-    // As when an absent entity is stored.
-    if isRemoved, stampMemory == nil { node.stamp = .nan }
-    guard base != nil else {
-      if isRemoved, !patches.contains(where: \.storesEntity) { return node.removeEverywhere() }
-      return setOverlay(EntityOverlay(base: nil, patches: patches, contents: contents, last: last), of: node)
-    }
-    contents = base.map { handles(to: $0, among: contents + node.contents) } ?? []
-    setOverlay(EntityOverlay(base: base, patches: patches, contents: contents), of: node)
+  /// The value of an entity that exists by tentative changes alone, by the change that stores the entity: updates by
+  /// other changes, which can be rolled back alone, lie on top of it. The nested entities may have changed since.
+  func storedValue(of node: EntityNode<T>) -> T {
+    guard let patches = node.overlay?.storingPatches else { return node.upToDateValue() }
+    var stored: T?
+    for patch in patches { _ = apply(patch.effect, to: &stored) }
+    return stored ?? node.upToDateValue()
   }
 
-  /// Adds an effect that becomes a part of another change. A closure after the value that the change stores is applied
-  /// to that value, so that the number of patches does not grow with the confirmed updates.
-  private func append(_ patch: EntityOverlay<T>.Patch, to patches: inout [EntityOverlay<T>.Patch]) {
-    if let last = patches.last, last.change === patch.change, case .value(let value) = last.effect, patch.isClosure {
-      var changed: T? = value
-      _ = apply(patch.effect, to: &changed)
-      patches[patches.count - 1] = .init(change: last.change, effect: .value(changed ?? value))
-    } else {
-      patches.append(patch)
-    }
-  }
-
-  /// Handles that retain the nested entities of a confirmed value, each once. Entities that only a replaced value
-  /// contains are not retained, and entities that other changes hide are.
-  /// - Parameter former: The handles before. A removed entity is only retained if the value has kept its last value.
-  private func handles(to value: T, among former: [Handle]) -> [Handle] {
-    let formerNodes = Set(former.map { ObjectIdentifier($0.node) })
-    var seen: Set<ObjectIdentifier> = []
-    return contents(of: value).filter { node in
-      (!node.isRemoved || formerNodes.contains(ObjectIdentifier(node))) && seen.insert(ObjectIdentifier(node)).inserted
-    }.map { Handle.of($0) }
-  }
-
-  /// Updates an entity that exists by tentative changes alone. The update is a part of the last of them; updates of
-  /// confirmed nested entities are confirmed.
+  /// Updates an entity that exists by tentative changes alone. The update is a part of the change that stores the
+  /// entity; updates of confirmed nested entities are confirmed.
   func updateTentative(_ node: EntityNode<T>, from given: T?, to value: T, stamp: Stamp?) {
-    guard let change = node.overlay?.patches.last?.change else { return }
+    guard let overlay = node.overlay else { return }
     let edits = given.map { NestedEdits(from: $0, to: value, of: node, self).list } ?? []
-    patch(node, .init(change: change, effect: .value(value)))
+    core.record(node)
+    setOverlay(overlay.storing(value), of: node)
     for edit in edits { edit.store(stamp) }
   }
 }
@@ -225,5 +170,33 @@ private final class CurrentEntities: EntityVisitor {
     }
     table.core.bringUpToDate(node)
     return node
+  }
+}
+
+/// Returns the nodes of the nested entities of a value, with the values that an update of each entity receives: an open
+/// change of the entity lies on top of the update, and must not have its effect twice. Entities that close a cycle keep
+/// the values that the value has of them.
+final class UpdateBases: EntityVisitor {
+  /// The entities whose values are being visited, each with those that close a cycle in its value.
+  private var path: [ObjectIdentifier] = []
+
+  /// The value below the updates by open changes: the confirmed value, or that of the change that stores the entity.
+  func base<T: Identifiable & Sendable>(of node: EntityNode<T>, _ table: EntityTable<T>) -> T {
+    var value = table.confirmedValue(of: node) ?? table.storedValue(of: node)
+    let depth = path.count
+    path.append(ObjectIdentifier(node))
+    path += node.cycleChildren.map { ObjectIdentifier($0) }
+    table.rewrite(&value, self)
+    path.removeLast(path.count - depth)
+    return value
+  }
+
+  func visit<T: Identifiable & Sendable>(_ entity: T, of table: EntityTable<T>) -> EntityNode<T> {
+    guard let node = table.node(entity.id), !path.contains(ObjectIdentifier(node)) else {
+      return table.temporaryNode(entity)
+    }
+    table.core.bringUpToDate(node)
+    guard table.core.hasTentativeChanges(in: [node]) else { return node }
+    return table.temporaryNode(base(of: node, table))
   }
 }
