@@ -8,7 +8,7 @@ enum FolderTable {
       "Connection": ["Dialect", "Failures", "Protocol"],
       "Dialect": ["Protocol"],
       "Failures": ["Protocol"],
-      "Pool": ["Connection", "Protocol", "Reading"],
+      "Pool": ["Connection", "Dialect", "Protocol", "Reading"],
       "Protocol": [],
       "Reading": ["Connection", "Dialect", "Protocol", "Store"],
       "Save": ["Connection", "Dialect", "Failures", "Pool", "Protocol", "Reading", "Store"],

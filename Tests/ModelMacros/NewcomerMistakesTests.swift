@@ -1,6 +1,7 @@
 #if os(Linux)  // Elsewhere the compiler needs the flags of an SDK.
   import Foundation
   import Testing
+  import TestSupport
 
   /// Mistakes with properties of entities that only the compiler finds, because they depend on the types. A comment at the
   /// end of a line has a part of the line's only error.
@@ -84,8 +85,10 @@
 
       """
 
-    @Test func `a property with a type that the model cannot store has one error, which names the correction`() throws {
-      let errors = try Self.errors(of: Self.mistakes)
+    @Test func `a property with a type that the model cannot store has one error, which names the correction`()
+      async throws
+    {
+      let errors = try await Self.errors(of: Self.mistakes)
       let lines = Self.mistakes.components(separatedBy: "\n")
       for (index, line) in lines.enumerated() {
         let found = errors[index + 1] ?? []
@@ -96,11 +99,11 @@
       #expect(errors[0] == nil, "\(errors)")
     }
 
-    @Test func `the compiler accepts plain properties with enumerations and the classes of entities`() throws {
-      #expect(try Self.errors(of: Self.correct).isEmpty)
+    @Test func `the compiler accepts plain properties with enumerations and the classes of entities`() async throws {
+      #expect(try await Self.errors(of: Self.correct).isEmpty)
     }
 
-    @Test func `entities may have the usual names of generic parameters`() throws {
+    @Test func `entities may have the usual names of generic parameters`() async throws {
       let source = """
         import CoherenceModelMacros
 
@@ -113,17 +116,17 @@
         func text(of phrase: Phrase) -> String { phrase.name + phrase.text }
 
         """
-      #expect(try Self.errors(of: source).isEmpty)
+      #expect(try await Self.errors(of: source).isEmpty)
     }
 
-    @Test func `a module of the main actor declares entities as nonisolated`() throws {
+    @Test func `a module of the main actor declares entities as nonisolated`() async throws {
       let source = Self.correct.replacing(#/(public final |final )?class /#) { "nonisolated \($0.0)" }
       let isolated = source.replacing("func owners", with: "nonisolated func owners")
-      #expect(try Self.errors(of: isolated, options: ["-default-isolation", "MainActor"]).isEmpty)
+      #expect(try await Self.errors(of: isolated, options: ["-default-isolation", "MainActor"]).isEmpty)
     }
 
     /// The errors of the compiler for a source, by the line of the source, also for errors in expansions of macros.
-    private static func errors(of source: String, options: [String] = []) throws -> [Int: [String]] {
+    private static func errors(of source: String, options: [String] = []) async throws -> [Int: [String]] {
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift")
       try source.write(to: file, atomically: true, encoding: .utf8)
       defer { try? FileManager.default.removeItem(at: file) }
@@ -133,20 +136,13 @@
       let suffix = FileManager.default.fileExists(atPath: host.path) ? "-tool" : ""
       let runtime = products.appendingPathComponent("CoherenceRuntime\(suffix).build/module.modulemap")
       let plugin = products.appendingPathComponent("CoherenceModelMacrosPlugin-tool")
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments =
-        [
-          "swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-I",
-          products.appendingPathComponent("Modules\(suffix)").path, "-Xcc", "-fmodule-map-file=\(runtime.path)",
-          "-load-plugin-executable", "\(plugin.path)#CoherenceModelMacrosPlugin", file.path,
-        ] + options
-      let output = Pipe()
-      process.standardError = output
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
-      return errors(in: text)
+      return errors(
+        in: try await CompilerRun.diagnostics(
+          [
+            "-typecheck", "-parse-as-library", "-swift-version", "6", "-I",
+            products.appendingPathComponent("Modules\(suffix)").path, "-Xcc", "-fmodule-map-file=\(runtime.path)",
+            "-load-plugin-executable", "\(plugin.path)#CoherenceModelMacrosPlugin", file.path,
+          ] + options))
     }
 
     /// The errors in the output of the compiler. The line after an error in an expansion has the place in the source.

@@ -117,24 +117,6 @@ struct SeveralStoresTests {
     withExtendedLifetime(outage) {}
   }
 
-  /// Refuses the saves of an entity in a store, as a full disk does.
-  private final class Outage: SaveParticipant {
-    private let entityName: String
-    private let store: StoreIdentifier
-    private let hasEnded = Atomic<Bool>(false)
-
-    init(of entityName: String, in store: StoreIdentifier) { (self.entityName, self.store) = (entityName, store) }
-
-    func end() { hasEnded.store(true, ordering: .releasing) }
-
-    func observes(_ entity: EntityDescription) -> Bool { entity.name == entityName }
-
-    func participate(in save: inout SaveParticipation) throws {
-      guard save.store.identifier == store, !hasEnded.load(ordering: .acquiring) else { return }
-      throw CoherenceError(.storeFull, "The disk of the store is full; free some space.")
-    }
-  }
-
   /// A worker that runs an action in each of two stores, the second of which its container has then detached.
   private struct DetachedWorker {
     /// The stack of the store that the worker keeps.

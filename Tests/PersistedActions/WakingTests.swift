@@ -1,10 +1,11 @@
 import CoherenceActions
 import CoherenceCore
-import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
 import TestSupport
 import Testing
+
+@testable import CoherencePersistedActions
 
 /// Started workers, which the ends of attempts wake for the next date.
 @Suite(.timeLimit(.minutes(15))) struct WakingTests {
@@ -61,6 +62,27 @@ import Testing
     time.advance(by: .seconds(60))
     #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
     await worker.stop()
+  }
+
+  @Test(arguments: Backend.available)
+  func `a started worker claims an action a second after its store has refused the claim`(_ backend: Backend)
+    async throws
+  {
+    let stack = try ActionStack(backend)
+    let coordinator = stack.container.persistentStoreCoordinator
+    let handle = try stack.enqueue(Mark(board: stack.boardName))
+    let outage = Outage(of: PersistedActionRecord.entityName, in: coordinator.persistentStores[0].identifier)
+    coordinator.addSaveParticipant(outage)
+    let time = ManualClock()
+    let worker = try stack.worker(time, change: neverObserve)
+    try await worker.start()
+    await time.untilSleeping(for: .seconds(1))
+    #expect(stack.board.marks.isEmpty)
+    outage.end()
+    time.advance(by: .seconds(1))
+    #expect(try await stack.actions.untilFinished(handle).state == .succeeded)
+    await worker.stop()
+    withExtendedLifetime(outage) {}
   }
 
   @Test(arguments: Backend.available)

@@ -10,6 +10,7 @@ struct BackgroundTaskThreadTests {
   @Test(.timeLimit(.minutes(15)))
   func `thousands of background tasks leave no more than the maximum of idle threads`() async {
     await #expect(processExitsWith: .success) {
+      ProcessLimit.begin()
       for backend in Backend.available {
         let stack = try Stack(.mixed, on: backend)
         let container = stack.container

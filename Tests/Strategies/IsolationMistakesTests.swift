@@ -1,6 +1,7 @@
 #if os(Linux)  // Elsewhere the compiler needs the flags of an SDK.
   import Foundation
   import Testing
+  import TestSupport
 
   /// Mistakes with objects and contexts that the compiler finds. A comment above a line has the beginning of its error.
   @Suite("Isolation mistakes")
@@ -48,8 +49,10 @@
 
       """
 
-    @Test func `the compiler refuses objects that leave a context, and the main context off the main actor`() throws {
-      let errors = try Self.errors(of: Self.mistakes)
+    @Test func `the compiler refuses objects that leave a context, and the main context off the main actor`()
+      async throws
+    {
+      let errors = try await Self.errors(of: Self.mistakes)
       let lines = Self.mistakes.components(separatedBy: "\n")
       for (index, line) in lines.enumerated() {
         let expected = index == 0 ? nil : lines[index - 1].firstMatch(of: /\/\/ error: (.*)/)?.1
@@ -60,12 +63,13 @@
       #expect(errors[0] == nil && errors.count == 5, "\(errors)")
     }
 
-    @Test func `the compiler accepts values that leave a context and the main context on the main actor`() throws {
-      #expect(try Self.errors(of: Self.correct).isEmpty)
+    @Test func `the compiler accepts values that leave a context and the main context on the main actor`() async throws
+    {
+      #expect(try await Self.errors(of: Self.correct).isEmpty)
     }
 
     /// The errors of the compiler for a source, by line.
-    private static func errors(of source: String) throws -> [Int: [String]] {
+    private static func errors(of source: String) async throws -> [Int: [String]] {
       let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).swift")
       try source.write(to: file, atomically: true, encoding: .utf8)
       defer { try? FileManager.default.removeItem(at: file) }
@@ -74,17 +78,10 @@
       let host = products.appendingPathComponent("Modules-tool")
       let suffix = FileManager.default.fileExists(atPath: host.path) ? "-tool" : ""
       let runtime = products.appendingPathComponent("CoherenceRuntime\(suffix).build/module.modulemap")
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = [
-        "swiftc", "-typecheck", "-swift-version", "6", "-I", products.appendingPathComponent("Modules\(suffix)").path,
+      let text = try await CompilerRun.diagnostics([
+        "-typecheck", "-swift-version", "6", "-I", products.appendingPathComponent("Modules\(suffix)").path,
         "-Xcc", "-fmodule-map-file=\(runtime.path)", file.path,
-      ]
-      let output = Pipe()
-      process.standardError = output
-      try process.run()
-      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
+      ])
       var errors: [Int: [String]] = [:]
       for line in text.components(separatedBy: "\n") {
         if let match = line.firstMatch(of: /^[^ ].*?:(\d+):\d+: error: (.*)/) {

@@ -196,7 +196,7 @@ struct PinnedViewTests {
     _ = try Hooked(context: view)
     try view.save()
     #expect(!view.hasPinnedSnapshot && view.lease.pins == 0)
-    #expect(container.persistentStoreCoordinator.lastingReaders.count == 0 && view.storage.pinWatch == nil)
+    #expect(container.persistentStoreCoordinator.lastingReaders.count == 0 && view.storage.pinning.watch == nil)
     #expect(try view.count(for: FetchRequest<Hooked>()) == 2)
   }
 }
