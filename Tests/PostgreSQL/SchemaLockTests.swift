@@ -6,6 +6,37 @@ import Foundation
 import TestSupport
 import Testing
 
+/// The opening of a store with another model, on a thread of its own.
+private final class SchemaOpening: Sendable {
+  private let name: String
+  private let ended = DispatchSemaphore(value: 0)
+  private let outcome = Locked<Result<Void, any Error>?>(nil)
+
+  init(_ model: ManagedObjectModel, of schema: TemporarySchema) throws {
+    name = schema.name
+    let url = try schema.url(with: ["application_name": schema.name])
+    Thread.detachNewThread {
+      let result = Result { try schema.open(model, url: url).close() }
+      self.outcome.withLock { $0 = result }
+      self.ended.signal()
+    }
+  }
+
+  /// Waits until the opening waits for a lock, or ends.
+  func waitUntilLocked(_ observer: PostgreSQLConnection) throws {
+    let waiting: SQLFragment = """
+      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: name) AND wait_event_type = 'Lock'
+      """
+    while outcome.withLock({ $0 == nil }), try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
+  }
+
+  /// Waits for the end of the opening.
+  func get() throws {
+    ended.wait()
+    try #require(outcome.withLock { $0 }).get()
+  }
+}
+
 /// A store is opened with a changed model while another program uses it.
 @Suite(.needsServer, .timeLimit(.minutes(15))) struct SchemaLockTests {
   private let schema: TemporarySchema
@@ -69,23 +100,12 @@ import Testing
     let (writer, observer) = (try schema.administration(), try schema.administration())
     // The server ends the transaction that looks for a deadlock first.
     _ = try writer.run(["BEGIN", "SET LOCAL deadlock_timeout = '1h'", Self.writing("Second")], isPrepared: false)
-    let (later, url) = (try model(["name", "title"]), try schema.url(with: ["application_name": schema.name]))
-    let ended = DispatchSemaphore(value: 0)
-    let outcome = Locked<Result<Void, any Error>?>(nil)
-    Thread.detachNewThread {
-      let result = Result { try schema.open(later, url: url).close() }
-      outcome.withLock { $0 = result }
-      ended.signal()
-    }
-    let waiting: SQLFragment = """
-      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
-      """
-    while outcome.withLock({ $0 == nil }), try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
+    let opening = try SchemaOpening(model(["name", "title"]), of: schema)
+    try opening.waitUntilLocked(observer)
     // The change has the table that comes first, and waits for the other one.
     try writer.run(Self.writing("First"), isPrepared: false)
     try writer.run("COMMIT", isPrepared: false)
-    ended.wait()
-    try #require(outcome.withLock { $0 }).get()
+    try opening.get()
   }
 
   @Test func `a change of the schema computes derived values from the records of a writer that it waits for`() throws {
@@ -113,21 +133,10 @@ import Testing
     for table in ["Track", "Album"] {
       #expect(try writer.run("UPDATE \(name: table) SET \(name: "length") = 50", isPrepared: false).affectedCount == 1)
     }
-    let (first, url) = (try model([]), try schema.url(with: ["application_name": schema.name]))
-    let ended = DispatchSemaphore(value: 0)
-    let outcome = Locked<Result<Void, any Error>?>(nil)
-    Thread.detachNewThread {
-      let result = Result { try schema.open(first, url: url).close() }
-      outcome.withLock { $0 = result }
-      ended.signal()
-    }
-    let waiting: SQLFragment = """
-      SELECT 1 FROM pg_catalog.pg_stat_activity WHERE application_name = \(text: schema.name) AND wait_event_type = 'Lock'
-      """
-    while outcome.withLock({ $0 == nil }), try observer.run(waiting, isPrepared: false).rowCount == 0 { continue }
+    let opening = try SchemaOpening(model([]), of: schema)
+    try opening.waitUntilLocked(observer)
     try writer.run("COMMIT", isPrepared: false)
-    ended.wait()
-    try #require(outcome.withLock { $0 }).get()
+    try opening.get()
     let lengths = try observer.run("SELECT \(name: "length") FROM \(name: "Album")", isPrepared: false).integers
     #expect(lengths == [50])
   }

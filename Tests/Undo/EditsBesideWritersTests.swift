@@ -98,17 +98,7 @@ import Testing
   func `the undo of a removal from an ordered list returns a member that another writer has removed too to its place`(
     _ backend: Backend, hasOtherOwner: Bool
   ) throws {
-    func list(_ keys: [Int], of album: Int, in context: ManagedObjectContext) throws {
-      let album = try #require(try UndoLibrary.object("Album", album, in: context))
-      try album.setObjects(try UndoLibrary.tracks(keys, in: context), for: "tracks")
-    }
-    let stack = try UndoLibrary.Stack(backend)
-    try stack.change { context in
-      for key in [8, 9] { try UndoLibrary.insert("Album", key, in: context) }
-      for key in 1...3 { try UndoLibrary.insert("Track", key, in: context) }
-      try list([1, 2, 3], of: 9, in: context)
-    }
-    try stack.save()
+    let stack = try makeTwoAlbums(backend)
     let former = try stack.storedGraph()
     stack.context.mergePolicy = .objectTrumps
     let other = stack.container.newBackgroundContext()
@@ -129,17 +119,7 @@ import Testing
   func `the undo of a removal from an ordered list keeps the order that another writer has saved since`(
     _ backend: Backend, isMove: Bool
   ) throws {
-    func list(_ keys: [Int], of album: Int, in context: ManagedObjectContext) throws {
-      let album = try #require(try UndoLibrary.object("Album", album, in: context))
-      try album.setObjects(try UndoLibrary.tracks(keys, in: context), for: "tracks")
-    }
-    let stack = try UndoLibrary.Stack(backend)
-    try stack.change { context in
-      for key in [8, 9] { try UndoLibrary.insert("Album", key, in: context) }
-      for key in 1...3 { try UndoLibrary.insert("Track", key, in: context) }
-      try list([1, 2, 3], of: 9, in: context)
-    }
-    try stack.save()
+    let stack = try makeTwoAlbums(backend)
     let other = stack.container.newBackgroundContext()
     stack.context.follow(other)
     try stack.change { context in try isMove ? list([1], of: 8, in: context) : list([2, 3], of: 9, in: context) }
@@ -393,5 +373,23 @@ import Testing
     let artist = try #require(try UndoLibrary.object("Artist", 3, in: context))
     try album.setObject(artist, for: "artist")
     return (album, artist)
+  }
+
+  /// A stack with the saved albums 8, without tracks, and 9, with the tracks 1, 2 and 3.
+  private func makeTwoAlbums(_ backend: Backend) throws -> UndoLibrary.Stack {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      for key in [8, 9] { try UndoLibrary.insert("Album", key, in: context) }
+      for key in 1...3 { try UndoLibrary.insert("Track", key, in: context) }
+      try list([1, 2, 3], of: 9, in: context)
+    }
+    try stack.save()
+    return stack
+  }
+
+  /// Sets the tracks of an album.
+  private func list(_ keys: [Int], of album: Int, in context: ManagedObjectContext) throws {
+    let album = try #require(try UndoLibrary.object("Album", album, in: context))
+    try album.setObjects(try UndoLibrary.tracks(keys, in: context), for: "tracks")
   }
 }
