@@ -127,4 +127,18 @@ import Testing
       #expect(maxi.cover == nil)
     }
   }
+
+  @Test func `an inserted object has no committed value of an optional attribute, and a saved nil is a value`() throws {
+    try context.performAndWait {
+      let saved = try #require(try context.fetch(FetchRequest(Track.self).sort(\.title)).first)
+      let inserted = try Track(context: context)
+      inserted.length = 7
+      let ofInserted: Int?? = try inserted.committedValue(for: \.length)
+      #expect(ofInserted == nil)
+      saved.length = 7
+      let ofSaved: Int?? = try saved.committedValue(for: \.length)
+      #expect(ofSaved == .some(nil))
+      #expect(try Maxi(context: context).committedValue(for: \.inches) == nil)
+    }
+  }
 }

@@ -45,7 +45,7 @@ import Testing
     let related = try #require(try model.entity(named: "Tag").relationship(named: "related"))
     guard case .links(let table, _) = related.storage else { throw CoherenceError(.wrongType, "No table of links.") }
     let inbox = Inbox()
-    for count in [1, Inbox.bound, 1] {
+    func post(_ count: Int) {
       var links = LinkChanges()
       for key in 1...Int64(count) { links.add(Link(source: 0, target: key), to: table) }
       var changes = refresh(0..<1)
@@ -53,11 +53,19 @@ import Testing
       changes.links?.add(links, in: StoreIdentifier("inbox"))
       _ = inbox.post(changes)
     }
-    guard case .changes(let list, count: 3) = inbox.removeAll() else {
+    for count in [1, Inbox.bound, Inbox.bound - 1, 1] { post(count) }
+    guard case .changes(let list, count: 4) = inbox.removeAll() else {
       Issue.record("The changes were collapsed.")
       return
     }
-    #expect(list.map { $0.links?.count } == [1, nil, 1])
+    #expect(list.map { $0.links?.count } == [1, nil, Inbox.bound - 1, nil])
+    // The inbox counts anew.
+    post(Inbox.bound)
+    guard case .changes(let later, count: 1) = inbox.removeAll() else {
+      Issue.record("The change was collapsed.")
+      return
+    }
+    #expect(later.map { $0.links?.count } == [Inbox.bound])
   }
 
   @Test func `deletions and permanent identifiers are kept beyond the bound, because they cannot be read again`() {

@@ -16,7 +16,7 @@ struct ObjectRegistryTests {
   }
 
   private func object(_ id: ManagedObjectID) -> ManagedObject {
-    ManagedObject(ObjectBirth(entity: staff.firm, id: id, storage: context.storage, row: nil))
+    ManagedObject(ObjectBirth(entity: staff.firm, id: id, storage: context.storage))
   }
 
   /// A registry and two objects, which the steps of a test register, give other identifiers, and remove.
@@ -96,6 +96,35 @@ struct ObjectRegistryTests {
       if !stage.agreesAndReleases() { different.append(sequence) }
     }
     #expect(different.isEmpty)
+  }
+
+  @Test(arguments: 1...7)
+  func `new objects that get their identifiers in parts, in the order of their insertion, are found by them`(
+    count: Int
+  ) {
+    let registry = context.storage.registry
+    let objects = (0..<12).map { _ in object(.temporary(for: staff.firm)) }
+    for object in objects { registry.insert(new: object) }
+    for start in stride(from: 0, to: objects.count, by: count) {
+      let part = objects.indices[start..<min(start + count, objects.count)]
+      registry.move(part.map { ObjectRegistry.Move(objects[$0], to: staff.id(staff.firm, Int64($0 + 1))) })
+      registry.checkInvariants()
+    }
+    for (index, object) in objects.enumerated() {
+      #expect(registry.object(for: staff.id(staff.firm, Int64(index + 1))) === object)
+    }
+    #expect(Set(registry.all) == Set(objects))
+  }
+
+  @Test(arguments: 1...11)
+  func `a look-up finds the new objects that remain after some have got their identifiers`(count: Int) {
+    let registry = context.storage.registry
+    let objects = (0..<12).map { _ in object(.temporary(for: staff.firm)) }
+    for object in objects { registry.insert(new: object) }
+    registry.move((0..<count).map { ObjectRegistry.Move(objects[$0], to: staff.id(staff.firm, Int64($0 + 1))) })
+    for object in objects { #expect(registry.object(for: object.recordID) === object) }
+    registry.checkInvariants()
+    #expect(Set(registry.all) == Set(objects))
   }
 
   @Test(arguments: SeededRandom.seeds)

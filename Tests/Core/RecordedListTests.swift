@@ -134,7 +134,7 @@ import Testing
     let deleted = DeletedObject(
       object, PendingRecord(deleting: model.row(model.track, [model.owner: .reference(fresh)])))
     deleted.members[model.tracks] = [saved]
-    #expect(names(.deleted(deleted)) == [[fresh, saved], [fresh]])
+    #expect(names(.deleted(deleted)) == [[model.id(model.track, 1), fresh, saved], [fresh]])
     #expect(deleted.kind == .deleted)
   }
 }

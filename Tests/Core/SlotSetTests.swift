@@ -50,6 +50,21 @@ struct SlotSetTests {
     #expect(different.isEmpty)
   }
 
+  @Test func `a predicate of all slots gets each slot in ascending order, until the first slot that fails`() {
+    let set = SlotSet(Self.slots)
+    for last in Self.slots {
+      var seen: [Int] = []
+      let isSatisfied = set.allSatisfy { slot in
+        seen.append(slot)
+        return slot != last
+      }
+      #expect(!isSatisfied && seen == Self.slots.filter { $0 <= last })
+    }
+    let isSatisfied = set.allSatisfy { $0 <= 500 }
+    let isSatisfiedByNone = SlotSet().allSatisfy { _ in false }
+    #expect(isSatisfied && isSatisfiedByNone)
+  }
+
   @Test func `a union has the slots of both sets in ascending order`() {
     let (low, high) = (SlotSet([63, 3]), SlotSet([200, 64, 3]))
     #expect(Array(low.union(high)) == [3, 63, 64, 200])

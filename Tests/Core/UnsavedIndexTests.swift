@@ -27,6 +27,13 @@ struct UnsavedIndexTests {
     return Set(objects)
   }
 
+  /// The number of unsaved records that a fetch visits.
+  private func visitedCount(_ request: FetchRequest<ManagedObject>, in context: ManagedObjectContext) throws -> Int {
+    try context.reading(request) { plan in
+      try context.unsavedStates(for: plan).present.reduce(0) { count, _ in count + 1 }
+    }
+  }
+
   private func checkInvariants() {
     context.storage.checkInvariants()
     context.storage.registry.checkInvariants()
@@ -144,6 +151,20 @@ struct UnsavedIndexTests {
     }
   }
 
+  /// Otherwise an import that fetches each record by its key would visit all inserted records at each step.
+  @Test func `a fetch by a text visits the unsaved records with the text alone`() throws {
+    try context.performAndWait {
+      for number in 0..<200 {
+        try context.insertNewObject(forEntityName: "Item").setValue("\(number % 100)", for: "name")
+      }
+      let visited = try visitedCount(
+        FetchRequest<ManagedObject>(entityName: "Item")
+          .filter(.comparison(.path(PropertyPath("name")), .equal, .value(.string("7")))), in: context)
+      #expect(visited == 2)
+      #expect(try fetched(["7"]).count == 2)
+    }
+  }
+
   // MARK: References
 
   private func contents(of shelf: ManagedObjectID) -> FetchRequest<ManagedObject> {
@@ -162,11 +183,6 @@ struct UnsavedIndexTests {
     let context = ManagedObjectContext(coordinator: try PersistentStoreCoordinator(inMemory: model))
     let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: context)
     try context.performAndWait {
-      func visitedCount(_ shelf: ManagedObjectID) throws -> Int {
-        try context.reading(contents(of: shelf)) { plan in
-          try context.unsavedStates(for: plan).present.reduce(0) { count, _ in count + 1 }
-        }
-      }
       let (full, empty) = (
         try context.insertNewObject(forEntityName: "Shelf"), try context.insertNewObject(forEntityName: "Shelf")
       )
@@ -180,7 +196,7 @@ struct UnsavedIndexTests {
       try books[7].setObject(empty, for: "shelf")
       #expect(try context.fetch(contents(of: former)) == [books[7]])
       #expect(try context.count(for: contents(of: former)) == 1)
-      let visited = try visitedCount(former)
+      let visited = try visitedCount(contents(of: former), in: context)
       #expect(visited == 1)
       try context.obtainPermanentIDs(for: [empty])
       #expect(try context.fetch(contents(of: former)) == [books[7]])

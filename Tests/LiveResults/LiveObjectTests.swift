@@ -157,6 +157,20 @@ struct LiveObjectTests {
     return (controller, log, id)
   }
 
+  /// Saves another value of a property that the request does not read.
+  private func changePlays(of id: ManagedObjectID, _ stack: LiveLibrary.Stack) throws {
+    try stack.write { try $0.objects(for: [id]).first?.setValue(9, for: "plays") }
+    stack.view.performAndWait {}
+  }
+
+  /// Has the request run again, and expects no update.
+  private func expectNoUpdate(inNextRunOf stack: LiveLibrary.Stack, _ log: UpdateLog) throws {
+    log.updated = []
+    try stack.write { try rename("y", "w", in: $0) }
+    stack.view.performAndWait {}
+    #expect(log.updated.isEmpty)
+  }
+
   private func rename(_ former: String, _ name: String, in context: ManagedObjectContext) throws {
     let tags = FetchRequest<ManagedObject>(entityName: "Tag").filter(try FetchPredicate(format: "name == %@", former))
     try #require(try context.fetch(tags).first).setValue(name, for: "name")
@@ -199,14 +213,9 @@ struct LiveObjectTests {
   func `a change that was reported is not reported again when the request runs again`(backend: Backend) throws {
     let stack = try LiveLibrary.Stack(.direct, on: backend)
     let (controller, log, id) = try untagged(stack)
-    // The request does not read the property.
-    try stack.write { try $0.objects(for: [id]).first?.setValue(9, for: "plays") }
-    stack.view.performAndWait {}
+    try changePlays(of: id, stack)
     #expect(log.updated == [id])
-    log.updated = []
-    try stack.write { try rename("y", "w", in: $0) }
-    stack.view.performAndWait {}
-    #expect(log.updated.isEmpty)
+    try expectNoUpdate(inNextRunOf: stack, log)
     withExtendedLifetime(controller) {}
   }
 
@@ -218,13 +227,8 @@ struct LiveObjectTests {
     let (controller, log, id) = try untagged(stack)
     try #require(try stack.view.objects(for: [id]).first).setValue("edited", for: "title")
     stack.view.performAndWait {}
-    // The request does not read the property.
-    try stack.write { try $0.objects(for: [id]).first?.setValue(9, for: "plays") }
-    stack.view.performAndWait {}
-    log.updated = []
-    try stack.write { try rename("y", "w", in: $0) }
-    stack.view.performAndWait {}
-    #expect(log.updated.isEmpty)
+    try changePlays(of: id, stack)
+    try expectNoUpdate(inNextRunOf: stack, log)
     withExtendedLifetime(controller) {}
   }
 

@@ -24,12 +24,7 @@ struct ConflictTests {
       #expect(stored.firstName == "mine")
       #expect(stored.lastName == "theirs")
     }
-    // Later saves of both contexts succeed.
-    try stack.change(id) { $0.userName = "grace" }
-    #expect(try stack.view.user(id).userName == "grace")
-    user.userName = "hedy"
-    try stack.view.save()
-    #expect(try stack.storedName(of: id) == "hedy")
+    try stack.expectSavesOfBothContexts(id, user)
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)

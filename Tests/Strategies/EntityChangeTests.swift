@@ -177,6 +177,30 @@ struct EntityChangeTests {
   }
 
   @Test(arguments: StrategyKind.allCases, Backend.available)
+  func `a record restored twice is inserted for a reader that has read neither its insert nor its first restore`(
+    strategy: StrategyKind, backend: Backend
+  ) async throws {
+    let stack = try Stack(strategy, on: backend)
+    let coordinator = stack.container.persistentStoreCoordinator
+    var early = stack.container.entityChanges().makeAsyncIterator()
+    let id = try stack.saveUser(named: "ada")
+    var late = stack.container.entityChanges().makeAsyncIterator()
+    for name in ["grace", "edith"] {
+      let writer = ManagedObjectContext(coordinator: coordinator)
+      writer.mergePolicy = .objectTrumps
+      try writer.performAndWait { try writer.user(id).userName = name }
+      let other = ManagedObjectContext(coordinator: coordinator)
+      try other.performAndWait {
+        other.delete(try other.user(id))
+        try other.save()
+      }
+      if name == "grace" { #expect(await late.next()?.deleted == [id]) }
+      try writer.performAndWait { try writer.save() }
+    }
+    for changes in [await early.next(), await late.next()] { #expect(changes?.inserted == [id] && changes?.count == 1) }
+  }
+
+  @Test(arguments: StrategyKind.allCases, Backend.available)
   func `a batch insert of members is reported as an update of their owners`(
     strategy: StrategyKind, backend: Backend
   ) async throws {

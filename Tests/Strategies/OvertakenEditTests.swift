@@ -47,13 +47,8 @@ struct OvertakenEditTests {
     stack.view.mergePolicy = .objectTrumps
     try stack.view.save()
     #expect(try stack.storedName(of: id) == "mine")
-    // Later saves of both contexts succeed.
     stack.view.mergePolicy = .error
-    try stack.change(id) { $0.userName = "grace" }
-    #expect(try stack.view.user(id).userName == "grace")
-    user.userName = "hedy"
-    try stack.view.save()
-    #expect(try stack.storedName(of: id) == "hedy")
+    try stack.expectSavesOfBothContexts(id, user)
   }
 
   @Test(arguments: StrategyKind.following, Backend.available)

@@ -196,7 +196,7 @@ struct RetriedTaskTests {
   @Test(arguments: Backend.available)
   func `a save whose outcome is unknown is not repeated`(backend: Backend) async throws {
     let plain = backend.configuration(named: "unused").type
-    let type = try UncertainStore.type(over: plain, isRetryable: true) { _ in .afterSave }
+    let type = try FailingStore.type(over: plain, isRetryable: true) { _ in .lossAfterSave }
     let stack = try CounterStack(on: backend, type: type)
     let (count, error) = await calls(in: stack) { try Counter(context: $0).name = "a" }
     #expect(count == 1)
@@ -206,7 +206,7 @@ struct RetriedTaskTests {
   }
 
   @Test func `an unknown outcome that the block hides is not repeated`() async throws {
-    let type = try UncertainStore.type(over: .inMemory, isRetryable: true) { _ in .afterSave }
+    let type = try FailingStore.type(over: .inMemory, isRetryable: true) { _ in .lossAfterSave }
     let stack = try CounterStack(on: .inMemory, type: type)
     let (count, _) = await calls(in: stack) { context in
       try Counter(context: context).name = "a"

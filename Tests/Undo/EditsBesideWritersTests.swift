@@ -77,21 +77,7 @@ import Testing
       if hadOwner { try album.setObject(artist, for: "artist") }
     }
     try stack.save()
-    let former = try stack.storedGraph()
-    let other = stack.container.newBackgroundContext()
-    stack.context.follow(other)
-    try stack.change { context in try Self.move(in: context) }
-    try other.performAndWait {
-      try Self.move(in: other)
-      try other.save()
-    }
-    #expect(!stack.hasChanges)
-    stack.change { context in #expect(context.updatedObjects.isEmpty) }
-    #expect(try stack.graph() == stack.storedGraph())
-    try stack.undo()
-    #expect(try stack.graph() == former)
-    try stack.save()
-    #expect(try stack.storedGraph() == former)
+    try Self.changeInBoth(stack) { context in try Self.move(in: context) }
   }
 
   @Test(arguments: Backend.available, [false, true])
@@ -127,12 +113,7 @@ import Testing
       try list([2, 3, 1], of: 9, in: other)
       try other.save()
     }
-    let graph = try stack.storedGraph()
-    try stack.undo()
-    #expect(try stack.graph() == graph)
-    #expect(!stack.hasChanges)
-    try stack.save()
-    #expect(try stack.storedGraph() == graph)
+    try stack.expectUndoToStoredGraph()
   }
 
   @Test(arguments: Backend.available, [["Album", "Track", "tracks"], ["Tag", "Tag", "related"]])
@@ -260,21 +241,7 @@ import Testing
     let stack = try Self.linked(backend)
     try stack.change { context in try Self.setLink(!isLinked, in: context) }
     try stack.save()
-    let former = try stack.storedGraph()
-    let other = stack.container.newBackgroundContext()
-    stack.context.follow(other)
-    try stack.change { context in try Self.setLink(isLinked, in: context) }
-    try other.performAndWait {
-      try Self.setLink(isLinked, in: other)
-      try other.save()
-    }
-    #expect(!stack.hasChanges)
-    stack.change { context in #expect(context.updatedObjects.isEmpty) }
-    #expect(try stack.graph() == stack.storedGraph())
-    try stack.undo()
-    #expect(try stack.graph() == former)
-    try stack.save()
-    #expect(try stack.storedGraph() == former)
+    try Self.changeInBoth(stack) { context in try Self.setLink(isLinked, in: context) }
   }
 
   @Test(arguments: Backend.available)
@@ -364,6 +331,28 @@ import Testing
       context.delete(try #require(try UndoLibrary.object("Track", 1, in: context)))
       try context.save()
     }
+  }
+
+  /// Makes a change in the stack and in another context, which saves the change. Expects that the stack has no change
+  /// any more, and that the undo of the stack's change can be saved.
+  private static func changeInBoth(
+    _ stack: UndoLibrary.Stack, _ change: (ManagedObjectContext) throws -> Void
+  ) throws {
+    let former = try stack.storedGraph()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in try change(context) }
+    try other.performAndWait {
+      try change(other)
+      try other.save()
+    }
+    #expect(!stack.hasChanges)
+    stack.change { context in #expect(context.updatedObjects.isEmpty) }
+    #expect(try stack.graph() == stack.storedGraph())
+    try stack.undo()
+    #expect(try stack.graph() == former)
+    try stack.save()
+    #expect(try stack.storedGraph() == former)
   }
 
   /// Makes the album an album of the third artist.

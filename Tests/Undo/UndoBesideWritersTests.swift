@@ -312,12 +312,7 @@ import Testing
       try Self.list([1, 2, 3], in: other)
       try other.save()
     }
-    let graph = try stack.storedGraph()
-    try stack.undo()
-    #expect(try stack.graph() == graph)
-    #expect(!stack.hasChanges)
-    try stack.save()
-    #expect(try stack.storedGraph() == graph)
+    try stack.expectUndoToStoredGraph()
   }
 
   @Test(

@@ -86,6 +86,16 @@ enum UndoLibrary {
       try container.newBackgroundContext().performAndWait { context in try Graph(of: context) }
     }
 
+    /// Undoes a change, and expects that the context then has the graph of the store and nothing to save.
+    func expectUndoToStoredGraph() throws {
+      let stored = try storedGraph()
+      try undo()
+      #expect(try graph() == stored)
+      #expect(!hasChanges)
+      try save()
+      #expect(try storedGraph() == stored)
+    }
+
     /// Deletes an object in another context, and saves.
     func deleteElsewhere(_ entity: String, _ key: Int) throws {
       try container.newBackgroundContext().saving { context in

@@ -99,6 +99,47 @@ import Testing
     try Self.expect(graph, in: child, stack)
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `the undos of two deletes of a record, between which the parent has restored the record, insert it once`(
+    _ backend: Backend, inOneGroup: Bool
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let graph = try stack.graph()
+    if inOneGroup { child.performAndWait { child.undoHistory?.beginGroup() } }
+    for isLast in [false, true] {
+      try child.performAndWait { () throws in
+        child.refreshAll()
+        child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+        try child.save()
+      }
+      if !isLast { try stack.undo() }
+    }
+    child.performAndWait { child.undoHistory?.endGroup() }
+    try Self.undo(inOneGroup ? 1 : 2, in: child)
+    try Self.expect(graph, in: child, stack)
+  }
+
+  @Test(arguments: Backend.available)
+  func `the undo of a saved and an unsaved delete of a record, between which the parent has restored it, inserts none`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let graph = try stack.graph()
+    try child.performAndWait { () throws in
+      child.undoHistory?.beginGroup()
+      child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+      try child.save()
+    }
+    try stack.undo()
+    try child.performAndWait { () throws in
+      child.refreshAll()
+      child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+      child.undoHistory?.endGroup()
+      try child.undoHistory?.undo()
+    }
+    try Self.expect(graph, in: child, stack)
+  }
+
   @Test(arguments: Backend.available)
   func `a child's undo inserts none of many records that its parent has restored after an undo and a redo`(
     _ backend: Backend

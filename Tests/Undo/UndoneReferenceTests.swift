@@ -92,6 +92,39 @@ import Testing
     #expect(try stack.storedGraph() == stack.graph())
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `the undo of the deletes of saved owners and of their new member restores both sides of the links`(
+    _ backend: Backend, areTogether: Bool
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let (owners, tags) = try stack.change { context in
+      let track = try UndoLibrary.insert("Track", 1, in: context)
+      return (
+        [track, try UndoLibrary.insert("Tag", 2, in: context)],
+        try [3, 4].map { try UndoLibrary.insert("Tag", $0, in: context) }
+      )
+    }
+    try stack.save()
+    let new = try stack.change { context in
+      let new = try UndoLibrary.insert("Tag", 5, in: context)
+      try owners[0].setObjects([new], for: "tags")
+      try owners[1].setObjects([tags[1], new, tags[0]], for: "related")
+      return new
+    }
+    let graph = try stack.graph()
+    if areTogether {
+      stack.change { context in for deleted in owners + [new] { context.delete(deleted) } }
+    } else {
+      stack.change { context in for owner in owners { context.delete(owner) } }
+      stack.change { context in context.delete(new) }
+      try stack.undo()
+    }
+    try stack.undo()
+    #expect(try stack.graph() == graph)
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
   @Test(arguments: Backend.available)
   func `the undo of a delete restores the relations to new records that have got permanent identifiers since`(
     _ backend: Backend

@@ -1,8 +1,10 @@
-/// The links that a save adds and removes. A link that the changes of both its records name is listed once.
+/// The links that a save adds and removes, and the to-many relationships whose members it changes. A link that the
+/// changes of both its records name is listed once.
 struct LinkChanges {
   private(set) var added: [LinkTable: [LinkEnds: Link]] = [:]
   private(set) var removed: [LinkTable: Set<LinkEnds>] = [:]
-  /// The relationships whose members change, by owner.
+  /// The relationships whose members change, by owner: also relationships whose members have a reference to the owner in
+  /// place of links.
   private(set) var owners: [ManagedObjectID: Set<RelationshipDescription>] = [:]
 
   /// The keys of the two records that a link connects.
@@ -41,7 +43,7 @@ struct LinkChanges {
     added[table]?[LinkEnds(source: link.source, target: link.target)] != nil
   }
 
-  /// Records that the members of an owner's relationship change.
+  /// Notes that the members of an owner's relationship change.
   mutating func note(_ relationship: RelationshipDescription, of owner: ManagedObjectID) {
     owners[owner, default: []].insert(relationship)
   }
@@ -66,14 +68,14 @@ struct LinkChanges {
     }
   }
 
-  /// The steps that remove links, in an order that every process repeats.
+  /// The steps that remove links, in the same order in every process, so that concurrent saves lock rows alike.
   var unlinkSteps: [SaveStep] {
     removed.filter { !$0.value.isEmpty }.sorted { $0.key.name < $1.key.name }.map { table, ends in
       .unlink(table, ends.map { Link(source: $0.source, target: $0.target) }.sorted(by: Self.precedes))
     }
   }
 
-  /// The steps that add links, in an order that every process repeats.
+  /// The steps that add links, in the same order in every process, so that concurrent saves lock rows alike.
   var linkSteps: [SaveStep] {
     added.filter { !$0.value.isEmpty }.sorted { $0.key.name < $1.key.name }.map { table, links in
       .link(table, links.values.sorted(by: Self.precedes))

@@ -184,17 +184,10 @@ private struct DuplicateMerger {
     while let owner = unvisited.popLast() {
       for relationship in owner.entity.relationships
       where relationship.deleteRule == .cascade && relationship.destination.reachesByCascades({ $0.root === root }) {
-        let targets =
-          try relationship.isToMany
-          ? owner.objects(for: relationship.name) : owner.object(for: relationship.name).map { [$0] } ?? []
+        let targets = try owner.targets(of: relationship)
         let others = targets.filter { !keptIDs.contains($0.objectID) }
         unvisited += others.filter { visited.insert($0.objectID).inserted }
-        guard others.count < targets.count else { continue }
-        if relationship.isToMany {
-          try owner.setObjects(others, for: relationship.name)
-        } else {
-          try owner.setObject(nil, for: relationship.name)
-        }
+        if others.count < targets.count { try owner.setTargets(others, of: relationship) }
       }
     }
   }

@@ -13,8 +13,7 @@ extension ManagedObjectContext {
     guard !entity.isAbstract else {
       throw CoherenceError(.unknownEntity, "'\(name)' is abstract: make an object of one of its subentities.")
     }
-    let object = entity.objectClass.init(
-      ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
+    let object = entity.objectClass.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil))
     object.pending = PendingRecord(inserting: object.recordID, entity.blankRow)
     object.initializeDefaults()
     object.pending?.noteDefaults()
@@ -196,7 +195,7 @@ extension ManagedObjectContext {
   ) -> ManagedObject {
     let index = group?.add(id) ?? 0
     let object = entity.objectClass.init(
-      ObjectBirth(entity: entity, id: id, storage: storage, row: nil, group: group?.number ?? 0, index: index))
+      ObjectBirth(entity: entity, id: id, storage: storage, group: group?.number ?? 0, index: index))
     storage.registry.insert(object)
     if storage.unsaved.hasBareDeletes { connectToBareDelete(object) }
     return object
@@ -238,6 +237,8 @@ extension ManagedObjectContext {
     for rows: [Row], into objects: inout [ManagedObject], _ making: ObjectMaking = [], in group: FetchGroup? = nil
   ) {
     let storage = storage
+    // Safety of `Unmanaged`: the context retains its storage.
+    let unmanagedStorage = Unmanaged.passUnretained(storage)
     let asFaults = making.contains(.asFaults)
     let number = group?.number ?? 0
     let start = objects.count
@@ -247,11 +248,10 @@ extension ManagedObjectContext {
     storage.registry.objects(
       for: rows, into: &objects,
       make: { row, index in
-        let entity = row.unmanagedEntity
-        return entity._withUnsafeGuaranteedRef(\.objectClass).init(
-          ObjectBirth(
-            entity: entity, id: row.id, storage: storage, row: asFaults ? nil : row, group: number,
-            index: UInt32(truncatingIfNeeded: index + offset)))
+        let birth = ObjectBirth(
+          row: row, storage: unmanagedStorage, isFault: asFaults, group: number,
+          index: UInt32(truncatingIfNeeded: index &+ offset))
+        return birth.entity._withUnsafeGuaranteedRef { $0.objectClass }.init(birth)
       },
       found: { object, row, index in
         if number != 0 {

@@ -88,18 +88,21 @@ public final class EntityDescription: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var checked: EntityChecks!
   /// The values that each slot accepts without a conversion. Never freed, because descriptions never are.
   @exclusivity(unchecked) private(set) var plainValues = UnsafeMutablePointer<PlainValues>.allocate(capacity: 0)
+  /// An identifier in the space of temporary identifiers of the hierarchy; no record has it.
+  @exclusivity(unchecked) private(set) var blankID: ManagedObjectID!
   /// A row with the default values, from which the draft of a new object is copied.
-  private(set) lazy var blankRow = Row.make(
-    id: ManagedObjectID(space: root.temporarySpace, key: 0), entity: self, version: 0, values: defaultValues)
+  var blankRow: Row { defaultRow }
+  @exclusivity(unchecked) private var defaultRow: Row!
 
   /// Makes the lazy values before the description is shared.
   func freeze() {
     _ = temporarySpace
+    blankID = ManagedObjectID(space: root.temporarySpace, key: 0)
     RowStorage.checkLayout(self)
     checked = EntityChecks(self)
     plainValues = .allocate(capacity: slotCount)
     for slot in slots.indices { (plainValues + slot).initialize(to: PlainValues(slots[slot])) }
-    _ = blankRow
+    defaultRow = Row.make(id: blankID, entity: self, version: 0, values: defaultValues)
   }
 
   /// The attribute with a name; `nil` for an unknown name. Parts of composites have names such as `size.width`.

@@ -1,4 +1,5 @@
-// Access to the properties of objects by key paths of the table.
+// The throwing accessors of properties, and the values before and after the unsaved changes, by key paths of the table of
+// a class. To be called inside of the object's context, as its properties are.
 
 extension DeclaredEntity {
   /// Returns the value of an attribute. Loads a fault. The throwing form of the accessor.
@@ -17,21 +18,25 @@ extension DeclaredEntity {
     try setAttributeValue(value.attributeValue, for: Properties.table[keyPath: attribute].name)
   }
 
-  /// Returns the value from before the unsaved changes: the saved value, or `nil` for an inserted object; see
-  /// ``ManagedObject/committedValues(forKeys:)``.
+  /// Returns the value from before the unsaved changes: the saved value, or `nil` for an inserted object, and for a value
+  /// that does not convert to the type; see ``ManagedObject/committedValues(forKeys:)``. Loads a fault.
+  ///
+  /// The result of an optional attribute is an optional of an optional: a saved `nil` is `.some(nil)`.
   ///
   /// - Throws: The errors of loading the record.
   public func committedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) throws -> Value? {
-    Value(attributeValue: try committedValue(for: Properties.table[keyPath: attribute].name))
+    try committedValue(named: Properties.table[keyPath: attribute].name)
   }
 
   /// Returns the unsaved value of an attribute; `nil` when the attribute has no unsaved change. Loads nothing.
+  ///
+  /// The result of an optional attribute is an optional of an optional: an unsaved `nil` is `.some(nil)`.
   public func changedValue<Value>(for attribute: KeyPath<Properties, AttributeKey<Value>>) -> Value? {
     changedAttributeValue(for: Properties.table[keyPath: attribute].name).flatMap(Value.init(attributeValue:))
   }
 
-  /// The identifier of the target of a to-one relationship from before the unsaved changes; `nil` for no target, and
-  /// for an inserted object.
+  /// Returns the identifier of the target of a to-one relationship from before the unsaved changes; `nil` for no target,
+  /// and for an inserted object. Loads a fault, and does not load the target.
   ///
   /// - Throws: The errors of loading the record.
   public func committedObjectID<Target>(
@@ -43,7 +48,7 @@ extension DeclaredEntity {
     return id
   }
 
-  /// Returns the target of a to-one relationship. The throwing form of the accessor.
+  /// Returns the target of a to-one relationship; `nil` for no target. Loads a fault. The throwing form of the accessor.
   ///
   /// - Throws: As ``ManagedObject/object(for:)``, and ``ErrorCode/wrongType`` when the target is of another class.
   public func object<Target>(for relationship: KeyPath<Properties, ToOneKey<Target>>) throws -> Target? {
@@ -58,10 +63,10 @@ extension DeclaredEntity {
   }
 }
 
-// MARK: - Own properties of subclasses
+// MARK: - Own properties of subclasses, by the accessors of the class
 
 extension DeclaredSubentity {
-  /// The value of an attribute of the subclass. Loads a fault.
+  /// Returns the value of an attribute of the subclass. Loads a fault.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, and the errors of loading.
   @_disfavoredOverload
@@ -79,7 +84,8 @@ extension DeclaredSubentity {
     try setAttributeValue(value.attributeValue, for: try Self.storedName(of: attribute))
   }
 
-  /// Returns the unsaved value of an attribute of the subclass; `nil` when the attribute has no unsaved change.
+  /// Returns the unsaved value of an attribute of the subclass; `nil` when the attribute has no unsaved change, and for an
+  /// accessor of no stored property. Loads nothing.
   @_disfavoredOverload
   public func changedValue<Value: AttributeConvertible>(for attribute: ReferenceWritableKeyPath<Self, Value>) -> Value?
   {
@@ -88,17 +94,18 @@ extension DeclaredSubentity {
 }
 
 extension DeclaredSubentity {
-  /// The value of an attribute of the subclass from before the unsaved changes.
+  /// Returns the value of an attribute of the subclass from before the unsaved changes: the saved value, or `nil` for an
+  /// inserted object, and for a value that does not convert to the type. Loads a fault.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, and the errors of loading.
   @_disfavoredOverload
   public func committedValue<Value: AttributeConvertible>(
     for attribute: ReferenceWritableKeyPath<Self, Value>
   ) throws -> Value? {
-    Value(attributeValue: try committedValue(for: try Self.storedName(of: attribute)))
+    try committedValue(named: try Self.storedName(of: attribute))
   }
 
-  /// The target of a to-one relationship of the subclass.
+  /// Returns the target of a to-one relationship of the subclass; `nil` for no target. Loads a fault.
   ///
   /// - Throws: ``ErrorCode/unknownProperty`` for an accessor of no stored property, ``ErrorCode/wrongType`` when the
   ///   target is of another class, and the errors of loading.
@@ -122,6 +129,16 @@ extension DeclaredSubentity {
 }
 
 extension ManagedObject {
+  /// Returns the committed value of an attribute; `nil` for an inserted object.
+  fileprivate final func committedValue<Value: AttributeConvertible>(named name: String) throws -> Value? {
+    let value = try committedValue(for: name)
+    // An optional type would convert the null of an inserted object to a value.
+    return isInserted ? nil : Value(attributeValue: value)
+  }
+
+  /// Returns the target of a to-one relationship.
+  ///
+  /// - Throws: As ``object(for:)``, and ``ErrorCode/wrongType`` when the target is of another class.
   fileprivate final func target<Target: ManagedObject>(named name: String) throws -> Target? {
     guard let object = try object(for: name) else { return nil }
     guard let target = object as? Target else {

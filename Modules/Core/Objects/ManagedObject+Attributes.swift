@@ -10,7 +10,12 @@ extension ManagedObject {
   ///
   /// To be used inside the context. The first access to a fault reads the store; other accesses cost some nanoseconds.
   @inlinable public final subscript<Value>(key: AttributeKey<Value>) -> Value {
-    get { Value(attributeValue: accessibleValue(of: key)) ?? fallback(for: key) }
+    // The value is read in place, where the type is known: a number is not copied as an `AttributeValue`. The object keeps
+    // the memory of the value, and must outlive the read. An initializer owns its argument, so that an initializer of the
+    // user, which may change the object, has a copy.
+    get {
+      withExtendedLifetime(self) { Value(attributeValue: accessibleAddress(of: key).pointee) } ?? fallback(for: key)
+    }
     set { writeAccessible(newValue.attributeValue, of: key) }
   }
 
@@ -37,26 +42,41 @@ extension ManagedObject {
 
   /// The value of an attribute for a non-throwing accessor. Null when the record cannot be loaded; the object then
   /// becomes unavailable, and the context reports the error.
-  @usableFromInline final func accessibleValue(of key: PropertyKey) -> AttributeValue {
-    check()
-    let slot = key.slot(in: self)
-    if pending == nil, slot >= 0, let row { return row[slot] }
-    return slowValue(of: key, at: slot)
+  final func accessibleValue(of key: PropertyKey) -> AttributeValue {
+    withExtendedLifetime(self) { accessibleAddress(of: key).pointee }
   }
 
-  /// As ``accessibleValue(of:)``, for a fault, an object with unsaved changes, and an unsuitable key.
-  @inline(never) private final func slowValue(of key: PropertyKey, at slot: Int) -> AttributeValue {
+  /// The address of ``accessibleValue(of:)``. Valid until the object changes or is released: the object retains the row
+  /// or the draft that has the value. So the caller reads the value at once.
+  @usableFromInline final func accessibleAddress(of key: PropertyKey) -> UnsafePointer<AttributeValue> {
+    check()
+    let slot = key.slot(in: self)
+    if pending == nil, slot >= 0, let row { return row.valueAddress(at: slot) }
+    return slowAddress(of: key, at: slot)
+  }
+
+  /// As ``accessibleAddress(of:)``, for a fault, an object with unsaved changes, and an unsuitable key.
+  @inline(never) private final func slowAddress(
+    of key: PropertyKey, at slot: Int
+  ) -> UnsafePointer<AttributeValue> {
     guard slot >= 0 else {
       reportUnsuitableKey(key.name)
-      return .null
+      return Self.nullAddress
     }
     do {
-      return try loadedValue(at: slot)
+      return try loadedAddress(at: slot)
     } catch {
       becomeUnavailable(error)
-      return .null
+      return Self.nullAddress
     }
   }
+
+  // Safety of `nonisolated(unsafe)`: the memory is never written after its initialization, and never freed.
+  nonisolated(unsafe) private static let nullAddress: UnsafePointer<AttributeValue> = {
+    let address = UnsafeMutablePointer<AttributeValue>.allocate(capacity: 1)
+    address.initialize(to: .null)
+    return UnsafePointer(address)
+  }()
 
   /// The default value of an attribute in the model; null for none.
   @usableFromInline final func declaredDefault(of key: PropertyKey) -> AttributeValue {

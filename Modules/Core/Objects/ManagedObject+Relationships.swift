@@ -90,7 +90,7 @@ extension ManagedObject {
     guard let entity = candidates.first(where: { $0.objectClass is Member.Type }) else {
       Misuse.fail("'\(entity.name).\(name)' is no relationship with members of \(Member.self).")
     }
-    let birth = ObjectBirth(entity: entity, id: .temporary(for: entity), storage: storage, row: nil)
+    let birth = ObjectBirth(entity: entity, id: .temporary(for: entity), storage: storage)
     let object = entity.objectClass.init(birth)
     object.flags.formUnion([.detached, .unavailable])
     // The entity was chosen for its class, which is a `Member`.

@@ -64,6 +64,15 @@ extension ManagedObject {
     return stored
   }
 
+  /// The changes of a child, based on the list below the unsaved changes of this context. The child has read an ordered
+  /// list with these changes, whose order is no saved order.
+  final func rebased(_ changes: MemberChanges, of relationship: RelationshipDescription) -> MemberChanges {
+    guard relationship.isOrdered, let pending, changes.origin?.version == pending.base?.version else { return changes }
+    let list = loadedList(of: relationship)
+    guard list != nil || pending.members[relationship]?.isEmpty == false else { return changes }
+    return changes.based(on: list?.ids)
+  }
+
   /// Whether the list of the store or the parent has a member; `nil` if the member's object or its row is not loaded,
   /// and if no other save has changed lists of the relationship.
   private final func isStoredMember(_ id: ManagedObjectID, of relationship: RelationshipDescription) throws -> Bool? {

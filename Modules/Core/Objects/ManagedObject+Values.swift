@@ -5,14 +5,15 @@ extension ManagedObject {
   @inline(__always) final func loadedValue(at slot: Int) throws -> AttributeValue {
     if let pending { return pending[slot] }
     if let row { return row[slot] }
-    return try freshValue(at: slot)
+    return try withExtendedLifetime(self) { try loadedAddress(at: slot).pointee }
   }
 
-  /// The value of a slot of a fault, after `awakeFromFetch`, which may have changed the object.
-  @inline(never) private final func freshValue(at slot: Int) throws -> AttributeValue {
+  /// The address of the value of a slot. Loads the record if the object is a fault; `awakeFromFetch` may have changed the
+  /// object then. Valid until the object changes or is released, because the object retains the row or the draft.
+  @inline(never) final func loadedAddress(at slot: Int) throws -> UnsafePointer<AttributeValue> {
     try loadRow()
     guard let current = pending?.draft ?? row else { throw deletedError() }
-    return current[slot]
+    return current.valueAddress(at: slot)
   }
 
   /// Marks the object as unavailable after a failure of an accessor, and reports the failure. An object without a context

@@ -84,10 +84,10 @@ open class ManagedObject {
     Misuse.check(
       entity.objectClass == Self.self || entity.objectClass is Self.Type,
       "'\(entity.name)' is not an entity of \(Self.self): make objects of it with \(entity.objectClass).")
-    self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil, row: nil))
+    self.init(ObjectBirth(entity: entity, id: .temporary(for: entity), storage: nil))
     pending = PendingRecord(inserting: recordID, entity.blankRow)
     initializeDefaults()
-    pending?.noteDefaults()
+    unmanagedPending?._withUnsafeGuaranteedRef { $0.noteDefaults() }
     context?.insert(self)
   }
 
@@ -217,22 +217,28 @@ public struct ObjectBirth: ~Copyable {
   let group: UInt32
   let index: UInt32
 
+  /// The arguments for an object without a row.
   init(
-    entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, row: Row?, group: UInt32 = 0,
-    index: UInt32 = 0
+    entity: EntityDescription, id: ManagedObjectID, storage: ContextStorage?, group: UInt32 = 0, index: UInt32 = 0
   ) {
-    self.init(
-      entity: Unmanaged.passUnretained(entity), id: id, storage: storage, row: row, group: group, index: index)
-  }
-
-  init(
-    entity: Unmanaged<EntityDescription>, id: ManagedObjectID, storage: ContextStorage?, row: Row?, group: UInt32,
-    index: UInt32
-  ) {
-    self.entity = entity
+    self.entity = Unmanaged.passUnretained(entity)
     self.id = id
     self.storage = storage.map(Unmanaged.passUnretained)
-    self.row = row.map { Unmanaged.passUnretained($0.storage) }
+    row = nil
+    self.group = group
+    self.index = index
+  }
+
+  /// The arguments for the object of a row, without counting references.
+  ///
+  /// - Parameter isFault: Whether the object is made without the row.
+  init(
+    row: Unmanaged<RowStorage>, storage: Unmanaged<ContextStorage>, isFault: Bool, group: UInt32, index: UInt32
+  ) {
+    entity = row._withUnsafeGuaranteedRef { Row(storage: $0).unmanagedEntity }
+    id = row._withUnsafeGuaranteedRef { $0.content.pointee.id }
+    self.storage = storage
+    self.row = isFault ? nil : row
     self.group = group
     self.index = index
   }

@@ -59,8 +59,7 @@ final class UninsertedGraph {
 
   /// Makes an object from the record of a released object.
   private func makeObject(_ record: PendingRecord) -> ManagedObject {
-    let object = record.entity.objectClass.init(
-      ObjectBirth(entity: record.entity, id: record.id, storage: nil, row: nil))
+    let object = record.entity.objectClass.init(ObjectBirth(entity: record.entity, id: record.id, storage: nil))
     object.pending = record
     // The released object's flag is unknown: a user may know the identifier.
     object.flags.insert(.temporaryIDExposed)

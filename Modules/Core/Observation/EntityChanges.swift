@@ -7,7 +7,8 @@ public struct EntityChanges: Sendable, Hashable {
   /// request; see ``includesSubentities``.
   public let entity: EntityDescription
   /// The inserted records, with permanent identifiers. A deleted record that a merge policy restored is among them. If
-  /// the stream has the delete and has not delivered it yet, the record is among the updated records instead.
+  /// the stream has the delete and has not delivered it yet, the record is among the updated records instead, unless the
+  /// stream has not delivered an earlier insert either.
   public private(set) var inserted: Set<ManagedObjectID> = []
   /// The records with changed attributes or relationships.
   public private(set) var updated: Set<ManagedObjectID> = []
@@ -21,6 +22,8 @@ public struct EntityChanges: Sendable, Hashable {
 
   /// The restored records among the inserted ones.
   private var restored: Set<ManagedObjectID> = []
+  /// The deleted records that the reader does not have, because their inserts are not delivered either.
+  private var undelivered: Set<ManagedObjectID> = []
 
   init(_ entity: EntityDescription) { self.entity = entity }
 
@@ -45,12 +48,14 @@ extension EntityChanges {
     switch kind {
     case .inserted:
       updated.subtract(ids)
+      if !deleted.isEmpty { undelivered.formUnion(deleted.intersection(ids)) }
       inserted.formUnion(ids)
       inserted.subtract(deleted)
     case .updated:
       // One by one: a subtraction of the other sets would cost their size for each added owner of a batch of members.
       for id in ids where !inserted.contains(id) && !deleted.contains(id) { updated.insert(id) }
     case .deleted:
+      if !inserted.isEmpty { undelivered.formUnion(inserted.intersection(ids)) }
       inserted.subtract(ids)
       updated.subtract(ids)
       restored.subtract(ids)
@@ -61,9 +66,10 @@ extension EntityChanges {
   /// Adds deleted records that a save inserted again, with their identifiers.
   mutating func restore(_ ids: some Collection<ManagedObjectID>) {
     guard !isEverything else { return }
-    // A reader that does not know the delete yet knows the record.
-    let known = deleted.intersection(ids)
-    deleted.subtract(known)
+    // A reader that does not know the delete yet knows the record, unless it does not know the insert either.
+    let known = deleted.intersection(ids).subtracting(undelivered)
+    deleted.subtract(ids)
+    undelivered.subtract(ids)
     add(known, as: .updated, includesSubentities: false)
     let returned = Set(ids).subtracting(known)
     add(returned, as: .inserted, includesSubentities: false)
@@ -74,15 +80,17 @@ extension EntityChanges {
   mutating func merge(_ later: EntityChanges) {
     if later.includesSubentities { includesSubentities = true }
     if later.isEverything { return collapse() }
+    let laterInserts = later.undelivered.subtracting(deleted)
     add(later.inserted.subtracting(later.restored), as: .inserted, includesSubentities: false)
     restore(later.restored)
     add(later.updated, as: .updated, includesSubentities: false)
     add(later.deleted, as: .deleted, includesSubentities: false)
+    undelivered.formUnion(laterInserts.intersection(deleted))
   }
 
   /// Drops the list and records that every record of the entity may have changed.
   mutating func collapse() {
-    (inserted, updated, deleted, restored) = ([], [], [], [])
+    (inserted, updated, deleted, restored, undelivered) = ([], [], [], [], [])
     isEverything = true
   }
 

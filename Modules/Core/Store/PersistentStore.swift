@@ -8,7 +8,9 @@ public import Foundation
 /// The protocol has the operations that each backend must support. Core finds further abilities at run time by
 /// conformance to ``BatchExecuting`` and the other refinements, each with a fallback in Core.
 public protocol PersistentStore: AnyObject, Sendable {
-  /// The environment with which the store was opened.
+  /// The environment with which the store was opened. It leads the factory of the store's type to the same store again,
+  /// for example to erase the store: a factory that changes the location of an environment leaves the changed location
+  /// alone.
   var environment: StoreEnvironment { get }
   /// The store's identity and the spaces of its keys, made with `IDSpaces(store:model:)`.
   var spaces: IDSpaces { get }

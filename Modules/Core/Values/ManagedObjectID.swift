@@ -60,7 +60,7 @@ public struct ManagedObjectID: Sendable, Hashable {
   /// A new temporary identifier, unique in this process.
   package static func temporary(for entity: EntityDescription) -> ManagedObjectID {
     let key = Self.lastTemporaryKey.add(1, ordering: .relaxed).newValue
-    return ManagedObjectID(space: entity.root.temporarySpace, key: key)
+    return ManagedObjectID(inSpaceOf: entity.blankID, key: key)
   }
 
   private static let lastTemporaryKey = Atomic<Int64>(0)

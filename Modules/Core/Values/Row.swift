@@ -70,12 +70,16 @@ public struct Row: @unchecked Sendable {
   ///
   /// - Precondition: The slot belongs to the row's entity; another slot ends the process with a sentence.
   @inlinable public subscript(slot: Int) -> AttributeValue {
-    withExtendedLifetime(storage) {
-      Misuse.check(
-        slot >= 0 && slot < Int(storage.content.pointee.count),
-        "The row has no such slot. A store returns rows of the requested entity and its subentities only.")
-      return storage.values[slot]
-    }
+    withExtendedLifetime(storage) { valueAddress(at: slot).pointee }
+  }
+
+  /// The address of the value of a slot, as ``subscript(_:)``. Valid as long as the caller, or the owner of this row,
+  /// retains the buffer and does not change it.
+  @inlinable @inline(__always) func valueAddress(at slot: Int) -> UnsafePointer<AttributeValue> {
+    Misuse.check(
+      slot >= 0 && slot < Int(storage.content.pointee.count),
+      "The row has no such slot. A store returns rows of the requested entity and its subentities only.")
+    return UnsafePointer(storage.values + slot)
   }
 
   /// Reads values in place. The pointer is valid inside of the block.
@@ -104,10 +108,16 @@ public struct Row: @unchecked Sendable {
 extension [Row] {
   /// Calls a block for each row, without counting a reference to the row: the array retains its rows during the call.
   @inline(__always) func forEachBorrowed(_ body: (Row) -> Void) {
+    visit { buffer in buffer._withUnsafeGuaranteedRef { body(Row(storage: $0)) } }
+  }
+
+  /// Calls a block with the buffer of each row. For a block that passes the buffer on, because passing a `Row` on counts a
+  /// reference.
+  @inline(__always) func visit(_ body: (Unmanaged<RowStorage>) -> Void) {
     // Safety of `Unmanaged` and `withMemoryRebound`: a row is one reference to its buffer, which the array retains.
     withUnsafeBufferPointer { rows in
       rows.withMemoryRebound(to: Unmanaged<RowStorage>.self) { buffers in
-        for buffer in buffers { buffer._withUnsafeGuaranteedRef { body(Row(storage: $0)) } }
+        for buffer in buffers { body(buffer) }
       }
     }
   }

@@ -17,7 +17,7 @@ final class RowTable: @unchecked Sendable {
   // Safety of `@exclusivity(unchecked)`: `lock`, which is not re-entrant, admits one access at a time.
   private let lock = Lock()
   @exclusivity(unchecked) private var keys = KeyTable()
-  /// The hash of the location of the last store that was attached with the space; `nil` before the first store.
+  /// The hash of the location of the store that was attached last with the space; `nil` before the first store.
   @exclusivity(unchecked) private var location: Int?
   /// Whether the attached stores of the space have had several locations, so that they may be copies of each other.
   @exclusivity(unchecked) private var hasCopies = false
@@ -30,7 +30,7 @@ final class RowTable: @unchecked Sendable {
   ///     of an earlier attachment: the content of the store may have been replaced by a backup since.
   func noteStore(at location: Int, isAttachedElsewhere: Bool) {
     lock.withLock {
-      // No context reads the stores of earlier attachments any more.
+      // Without another attached store, no context reads the copies of earlier attachments any more.
       hasCopies = isAttachedElsewhere && (hasCopies || location != (self.location ?? location))
       self.location = location
       if hasCopies || !isAttachedElsewhere { keys.removeAll() }
@@ -38,10 +38,11 @@ final class RowTable: @unchecked Sendable {
   }
 
   /// Replaces each row by the table's row of the same version, and adds rows newer than the table's row. A row older
-  /// than the table's row stays as it is, because rows read together belong to one state of the store.
+  /// than the table's row stays as it is, because rows read together belong to one state of the store. Called by the
+  /// context that has read the rows from a store, on any thread.
   func share(_ rows: inout [Row]) {
-    // A reference that the table gave or that was replaced may be the last one to its row, whose `deinit` takes the
-    // lock. So it is released afterwards.
+    // The references that this call drops, each perhaps the last reference to its row. They are released after the
+    // lock, because the `deinit` of a row takes the lock.
     var releasedAfterwards: [Row] = []
     lock.withLock {
       guard !hasCopies else { return }
@@ -69,10 +70,10 @@ final class RowTable: @unchecked Sendable {
     withExtendedLifetime(releasedAfterwards) {}
   }
 
-  /// Adds rows that a save wrote, in place of older rows.
+  /// Adds rows that a save wrote, in place of older rows. Returns no rows to share: the context has its rows already.
   fileprivate func enter(_ rows: ArraySlice<Row>) {
-    // A reference that the table gave or that was replaced may be the last one to its row, whose `deinit` takes the
-    // lock. So it is released afterwards.
+    // The references that this call drops, each perhaps the last reference to its row. They are released after the
+    // lock, because the `deinit` of a row takes the lock.
     var releasedAfterwards: [Row] = []
     lock.withLock {
       guard !hasCopies else { return }
@@ -94,13 +95,14 @@ final class RowTable: @unchecked Sendable {
   /// Reserves capacity for further rows.
   func reserve(_ count: Int) { lock.withLock { keys.reserve(count) } }
 
-  /// The table's row with a key; `nil` for an unknown key.
+  /// The table's row with a key, the newest that the process uses; `nil` for none, and with copies of a store attached.
   func row(_ key: Int64) -> Row? {
     var result: Row?
     lock.withLock { result = retained(keys[key]) }
     return result
   }
 
+  /// Removes a row from its `deinit`, unless another row has replaced it.
   fileprivate func remove(_ storage: RowStorage) {
     lock.lock()
     keys.remove(storage.content.pointee.id.key, ifWord: word(storage))

@@ -65,6 +65,27 @@ public struct SlotSet: Sendable, Hashable, Sequence {
     return result
   }
 
+  /// As the method of all sequences, whose iterator allocates memory: saves ask for every record.
+  func allSatisfy(_ predicate: (Int) throws -> Bool) rethrows -> Bool {
+    guard try Self.allSatisfy(in: low, from: 0, predicate) else { return false }
+    for (index, word) in high.enumerated() {
+      guard try Self.allSatisfy(in: word, from: (index + 1) * 64, predicate) else { return false }
+    }
+    return true
+  }
+
+  /// Whether the slots of a word satisfy a predicate.
+  @inline(__always) private static func allSatisfy(
+    in word: UInt64, from start: Int, _ predicate: (Int) throws -> Bool
+  ) rethrows -> Bool {
+    var bits = word
+    while bits != 0 {
+      guard try predicate(start + bits.trailingZeroBitCount) else { return false }
+      bits &= bits - 1
+    }
+    return true
+  }
+
   /// The slots in ascending order.
   public func makeIterator() -> AnyIterator<Int> {
     var word = 0

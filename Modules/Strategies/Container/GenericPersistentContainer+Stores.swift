@@ -48,18 +48,18 @@ extension GenericPersistentContainer {
         "Store '\(store.identifier)' is not attached to '\(name)', so that none of the stores was detached; pass "
           + "attached stores only.")
     }
-    // The first error.
-    var failure: (any Error)?
+    var firstFailure: (any Error)?
     // Each store is detached once, also if the list names it twice.
     for (index, store) in stores.enumerated() where !stores[..<index].contains(where: { $0 === store }) {
-      // An error does not end the loop: with half of the stores detached, the result would be neither the requested
-      // state nor the previous one.
-      do { try detach(persistentStore: store) } catch { failure = failure ?? error }
+      // Another caller may have removed the store since the check. The error does not end the loop: with half of the
+      // stores detached, the result would be neither the requested state nor the previous one.
+      do { try detach(persistentStore: store) } catch { firstFailure = firstFailure ?? error }
     }
-    if let failure { throw failure }
+    if let firstFailure { throw firstFailure }
   }
 
-  /// The environment of a store before its attachment, for the preparation of its location.
+  /// The environment of a store before its attachment, for the preparation of its location. The coordinator's own
+  /// environment follows at the attachment, with the warnings about the configuration, which the log gets once.
   private func environment(for configuration: StoreConfiguration, at url: URL?) -> StoreEnvironment {
     StoreEnvironment(
       type: configuration.type, url: url, configurationName: configuration.name, model: managedObjectModel,

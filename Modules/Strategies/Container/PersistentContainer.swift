@@ -52,8 +52,8 @@ public protocol PersistentContainer: AnyObject, Sendable {
   /// Closes several stores. When one of them is not attached here, none is closed. A store that is passed twice counts
   /// once.
   ///
-  /// - Throws: ``ErrorCode/storeDetached``; otherwise the first error of closing a store. The other stores are closed
-  ///   nevertheless.
+  /// - Throws: ``ErrorCode/storeDetached``, also when another caller removes one of the stores at the same time; the
+  ///   other stores are closed nevertheless.
   func detach(persistentStores: [any PersistentStore]) throws
 
   /// The context of the user interface, confined to the main actor. Code on the main actor takes it from

@@ -2,6 +2,7 @@ import CoherenceCore
 import CoherenceStrategies
 import Foundation
 import TestSupport
+import Testing
 
 /// A container with its own store.
 struct Stack {
@@ -69,6 +70,15 @@ struct Stack {
     _ id: ManagedObjectID, in container: any PersistentContainer, _ change: (ContainerUser) -> Void
   ) throws {
     try container.newBackgroundContext().saving { change(try $0.user(id)) }
+  }
+
+  /// Renames a user in a background context and then in the view, and expects that both saves succeed.
+  @MainActor func expectSavesOfBothContexts(_ id: ManagedObjectID, _ user: ContainerUser) throws {
+    try change(id) { $0.userName = "grace" }
+    #expect(try view.user(id).userName == "grace")
+    user.userName = "hedy"
+    try view.save()
+    #expect(try storedName(of: id) == "hedy")
   }
 
   /// A user's record in the store, read without a context; `nil` when the store has no such record.

@@ -77,7 +77,7 @@ public final class ChangedObjects {
   private func object(of record: PendingRecord) -> ManagedObject {
     if let object = record.object { return object }
     if record.isBareDelete, let context = storage.context { return context.makeFault(record.id, entity: record.entity) }
-    let birth = ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil)
+    let birth = ObjectBirth(entity: record.entity, id: record.id, storage: storage)
     let object = record.entity.objectClass.init(birth)
     object.flags.formUnion([.detached, .deleted])
     return object

@@ -45,7 +45,9 @@ extension ManagedObjectContext {
     }
     if mergeChanges {
       if record.kind == .deleted { storage.withPending { storage.noteLinks(ofDeleted: record) } }
+      let former = record.base
       reread([record]) { record, row in record.rebase(onto: row) }
+      if record.base?.version != former?.version || record.base?.values != former?.values { noteRefreshed(object) }
       storage.withPending { record.acceptBase() }
       return releasePartners(of: record)
     }

@@ -23,7 +23,8 @@ extension ContextStorage {
     defer { notifications.unposted = [] }
     if isTouchTracked { for record in notifications.unposted { touched.add(record.id) } }
     notifications.notePost()
-    return notifications.unposted.filter { !$0.isSilent }
+    let records = notifications.unposted
+    return records.hasSilent ? records.filter { !$0.isSilent } : records
   }
 
   /// Notifies observers of changed objects. An object that an observer retains still describes the time of the
@@ -35,6 +36,15 @@ extension ContextStorage {
     notify(notifications.delivering[index])
     if !isKnownUniquelyReferenced(&notifications.delivering[index]) { notifications.delivering[index].makeSets() }
     notifications.delivering.removeLast()
+  }
+}
+
+extension [PendingRecord] {
+  /// Whether notifications leave out any of the records. Mostly none of them, so that the list needs no copy.
+  fileprivate var hasSilent: Bool {
+    var hasSilent = false
+    visit { record in record._withUnsafeGuaranteedRef { if $0.isSilent { hasSilent = true } } }
+    return hasSilent
   }
 }
 

@@ -152,10 +152,30 @@ struct MemberChanges {
     for id in order ?? [] where deletedIDs.contains(id) { _ = arrangement?.remove(id) }
   }
 
+  /// Adds members again that ``forget(_:)`` has dropped, in their former order.
+  ///
+  /// - Parameter members: The members before the drop.
+  mutating func restore(_ forgotten: Set<ManagedObjectID>, in members: [ManagedObjectID]) {
+    let former = added
+    additions = OrderedIDs(members.filter { forgotten.contains($0) || additions.contains($0) } + former)
+    guard let order else { return }
+    let orderedIDs = Set(order)
+    arrangement = OrderedIDs(members.filter { forgotten.contains($0) || orderedIDs.contains($0) } + order)
+  }
+
   /// Drops the removals of members whose records are deleted: the list below the changes does not have them any more.
   mutating func forgetRemovals(of deletedIDs: Set<ManagedObjectID>) {
     guard removed.contains(where: deletedIDs.contains) else { return }
     removed = removed.filter { !deletedIDs.contains($0) }
+  }
+
+  /// The changes, based on another list of the same version.
+  ///
+  /// - Parameter ids: The members in order; `nil` for a list that was not read.
+  func based(on ids: [ManagedObjectID]?) -> MemberChanges {
+    var result = self
+    result.origin = origin.map { ListOrigin(version: $0.version, ids: ids) }
+    return result
   }
 
   /// Adds the changes of a child context.

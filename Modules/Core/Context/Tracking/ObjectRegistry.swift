@@ -18,7 +18,7 @@ final class ObjectRegistry: @unchecked Sendable {
   private let lock = Mutex(())
   @exclusivity(unchecked) private var table = IDTable()
   /// New objects outside of the table. Most of them are saved, and get their permanent identifiers, before any lookup.
-  @exclusivity(unchecked) private var unindexed: ArraySlice<UInt> = []
+  @exclusivity(unchecked) private var unindexed = WordQueue()
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
     lock._unsafeLock()
@@ -42,8 +42,8 @@ final class ObjectRegistry: @unchecked Sendable {
   @inline(__always) private func indexNewObjects() { if !unindexed.isEmpty { indexAllNewObjects() } }
 
   @inline(never) private func indexAllNewObjects() {
-    for word in unindexed { table.set(word, for: Self.id(of: word)) }
-    unindexed = []
+    for word in unindexed.words { table.set(word, for: Self.id(of: word)) }
+    unindexed.removeAll()
   }
 
   private static func id(of word: UInt) -> ManagedObjectID {
@@ -104,8 +104,8 @@ final class ObjectRegistry: @unchecked Sendable {
     guard !moves.isEmpty else { return }
     locked {
       // Objects are mostly saved in the order of their insertion.
-      let unindexedCount = zip(moves, unindexed).prefix { $0.word == $1 }.count
-      unindexed = unindexed.dropFirst(unindexedCount)
+      let unindexedCount = zip(moves, unindexed.words).prefix { $0.word == $1 }.count
+      unindexed.removeFirst(unindexedCount)
       if unindexedCount < moves.count { indexNewObjects() }
       for (index, move) in moves.enumerated() {
         if index >= unindexedCount { table.remove(move.former, ifWord: move.word) }
@@ -128,10 +128,10 @@ final class ObjectRegistry: @unchecked Sendable {
   /// No object is released under the lock, because `objects` retains every found or made object.
   ///
   /// - Parameters:
-  ///   - make: Makes the object of a row, given its index in `objects`.
+  ///   - make: Makes the object of a row, given its index in `objects`. The caller retains the row.
   ///   - found: Called with each registered object, its row and its index, after the lock is released.
   func objects(
-    for rows: [Row], into objects: inout [ManagedObject], make: (Row, Int) -> ManagedObject,
+    for rows: [Row], into objects: inout [ManagedObject], make: (Unmanaged<RowStorage>, Int) -> ManagedObject,
     found: (ManagedObject, Row, Int) -> Void
   ) {
     guard let first = rows.first?.id else { return }
@@ -142,8 +142,8 @@ final class ObjectRegistry: @unchecked Sendable {
       indexNewObjects()
       table.reserve(rows.count, inSpaceOf: first)
       var (space, keys) = (first, table.makeKeys(inSpaceOf: first))
-      rows.forEachBorrowed { row in
-        let id = row.id
+      rows.visit { row in
+        let id = row._withUnsafeGuaranteedRef { $0.content.pointee.id }
         if !id.hasSameSpace(as: space) {
           table.reserve(rows.count, inSpaceOf: id)
           (space, keys) = (id, table.makeKeys(inSpaceOf: id))
@@ -195,6 +195,7 @@ final class ObjectRegistry: @unchecked Sendable {
       table.forEach { entered.insert($0) }
       let isByIdentifier = entered.allSatisfy { table[Self.id(of: $0)] == $0 }
       assert(entered.count == table.count && isByIdentifier, "A registry has each object by its present identifier.")
+      let unindexed = unindexed.words
       assert(Set(unindexed).count == unindexed.count, "An object is unindexed once.")
       assert(entered.isDisjoint(with: unindexed), "An unindexed object of a registry is not in its table.")
     }
@@ -203,8 +204,30 @@ final class ObjectRegistry: @unchecked Sendable {
   /// Removes every object.
   func removeAll() {
     locked {
-      unindexed = []
+      unindexed.removeAll()
       table.removeAll()
     }
+  }
+}
+
+/// Words that leave in the order of their arrival. An array, because an append to a slice costs twice as much.
+private struct WordQueue {
+  private var all: [UInt] = []
+  /// The number of words that have left.
+  private var start = 0
+
+  var isEmpty: Bool { start == all.count }
+  /// The words that have not left.
+  var words: ArraySlice<UInt> { all[start...] }
+
+  mutating func append(_ word: UInt) { all.append(word) }
+  mutating func removeAll() { self = WordQueue() }
+
+  /// Removes the first words. Their memory is used again once they are half of all words.
+  mutating func removeFirst(_ count: Int) {
+    start += count
+    guard start * 2 >= all.count else { return }
+    all = Array(words)
+    start = 0
   }
 }

@@ -32,7 +32,8 @@ struct UnsavedSummary {
     add(1, of: record.entity.root)
   }
 
-  /// Subtracts a record that becomes untracked. Without records, the marks of deletes are unset.
+  /// Subtracts a record that becomes untracked. Without records, the marks of deletes are unset. The mark of ordered
+  /// relationships stays set: it costs a save one visit of its records.
   @inline(__always) mutating func remove(_ record: PendingRecord) {
     count -= 1
     add(-1, of: record.entity.root)
@@ -53,7 +54,7 @@ struct UnsavedSummary {
     hierarchies.append((root, change))
   }
 
-  /// Ends a debug build unless the summary counts exactly the tracked records.
+  /// Stops the process of a debug build unless the summary counts exactly the tracked records.
   ///
   /// - Parameter trackedCount: The number of tracked records.
   func checkInvariants(_ trackedCount: Int) {

@@ -79,7 +79,10 @@ extension ManagedObjectContext {
       case .list(let list):
         guard let object = try presentObject(list.object, by: history) else { return }
         let members = try object.changedMemberIDs(of: list.relationship)
-        let gone = Set(list.removed.lazy.map { history.present($0, in: self) }.filter { !self.isRestorable($0) })
+        // No member returns to an owner that another writer has deleted.
+        let isVanished = storage.vanished.edited.contains(object.recordID)
+        let gone = Set(
+          list.removed.lazy.map { history.present($0, in: self) }.filter { isVanished || !self.isRestorable($0) })
         let former = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
         let below = try object.memberList(of: list.relationship).ids
         let reverted = list.isFormerOrder(below, of: former) { history.present($0, in: self) } ? below : former
@@ -133,8 +136,13 @@ extension ManagedObjectContext {
     guard let inverse = relationship.inverse else { return try object.memberList(of: relationship).contains(id) }
     guard let slot = inverse.slot else {
       let member = storage.registry.object(for: id)
-      // The undo has changed the other side already. Both sides make one decision.
-      if let isMember = member?.pending?.members[inverse]?.contains(object.recordID) { return !isMember }
+      // The undo has changed the other side already. Both sides make one decision. An ordered list that has lost a member
+      // of the list below the changes, and has it again, keeps the pair of edits until the undo changes it.
+      if let changes = member?.pending?.members[inverse], let isMember = changes.contains(object.recordID),
+        !isMember || !changes.removed.contains(object.recordID)
+      {
+        return !isMember
+      }
       // A loaded list of the other side saves a look-up.
       if object.loadedList(of: relationship) == nil, let list = member?.loadedList(of: inverse) {
         return list.contains(object.recordID)

@@ -4,6 +4,7 @@ extension ManagedObjectContext {
   /// Reverts deletes: an unsaved delete by unmarking the record, a saved delete by inserting the object again. A record
   /// that another writer has deleted too stays deleted, and a record that exists again is not inserted a second time.
   ///
+  /// - Parameter deletes: The deletes of a group, from the last one to the first.
   /// - Returns: The identifiers of the records that exist again.
   /// - Throws: Errors of loading records and members. No delete is reverted then.
   final func restore(_ deletes: [DeletedObject], by history: UndoHistory) throws -> Set<ManagedObjectID> {
@@ -17,15 +18,20 @@ extension ManagedObjectContext {
     let loaded = try loadRecordsAndMembers(of: allDetached, formerIDs, by: history)
     defer { withExtendedLifetime(loaded) {} }
     let obsolete = try notingRestored(allDetached, formerIDs, by: history)
+      .union(notingRepeated(allDeletes, by: history))
     let deletes = allDeletes.filter { !obsolete.contains(ObjectIdentifier($0)) }
     let detachedDeletes = allDetached.filter { !obsolete.contains(ObjectIdentifier($0)) }
     // The records refer to each other. So all identifiers are renewed first, then the records, then their members.
     for deleted in detachedDeletes { renewIdentifier(of: deleted, by: history) }
+    var unmarkedDeletes: [DeletedObject] = []
     for deleted in deletes {
       if storage.recordsUndo { history.record(.inserted(deleted.object)) }
-      if isMarked(deleted) { unmark(deleted) }
+      guard isMarked(deleted) else { continue }
+      unmark(deleted)
+      unmarkedDeletes.append(deleted)
     }
     for deleted in detachedDeletes { reinsert(deleted, by: history) }
+    for deleted in unmarkedDeletes { addForgottenMembers(of: deleted, by: history) }
     for deleted in detachedDeletes {
       clearMissingTargets(of: deleted)
       // A never saved object has its members in its record.
@@ -51,11 +57,30 @@ extension ManagedObjectContext {
     var restored: Set<ObjectIdentifier> = []
     for deleted in deletes {
       let ids = savedIDs(of: deleted, formerIDs)
-      guard let object = try restoredObject(of: ids) else { continue }
+      guard let object = try restoredObject(of: ids, by: history) else { continue }
       restored.insert(ObjectIdentifier(deleted))
       for id in ids + [deleted.record.permanentID] { history.note(object, reinserting: current(id)) }
     }
     return restored
+  }
+
+  /// Finds the saved deletes of records that a later one of the deletes has deleted again, after a parent or another
+  /// writer has restored them. The undo of the later delete restores the record.
+  private final func notingRepeated(_ deletes: [DeletedObject], by history: UndoHistory) -> Set<ObjectIdentifier> {
+    var laterDeletes: [ManagedObjectID: DeletedObject] = [:]
+    var repeated: Set<ObjectIdentifier> = []
+    for deleted in deletes where deleted.record.base != nil {
+      let id = current(deleted.record.permanentID)
+      guard let later = laterDeletes[id] else {
+        laterDeletes[id] = deleted
+        continue
+      }
+      guard !isMarked(deleted), deleted.object.flags.contains(.detached) else { continue }
+      repeated.insert(ObjectIdentifier(deleted))
+      // An object that is inserted again is noted with its new identifier.
+      if isMarked(later) { history.note(later.object, reinserting: id) }
+    }
+    return repeated
   }
 
   /// The identifiers of the saved records that an object had before its delete.
@@ -67,10 +92,14 @@ extension ManagedObjectContext {
   }
 
   /// The object of a record whose delete was saved and that exists again: a parent has reverted the delete that it got
-  /// from this context, or another writer's merge policy has restored the record. Called after the load of the record.
+  /// from this context, another writer's merge policy has restored the record, or an undo of a later delete has inserted
+  /// the record again. Called after the load of the record.
   ///
   /// - Parameter ids: The identifiers that the record has had.
-  private final func restoredObject(of ids: [ManagedObjectID]) throws -> ManagedObject? {
+  private final func restoredObject(of ids: [ManagedObjectID], by history: UndoHistory) throws -> ManagedObject? {
+    for id in ids {
+      if let object = history.reinserted[current(id)], isPresent(object) { return object }
+    }
     for id in ids.map(presentID(of:)) {
       if id.isTemporaryID {
         if inheritedRecord(of: id)?.isDeleted == false { return try fault(for: id, of: id.entity) }
@@ -95,6 +124,23 @@ extension ManagedObjectContext {
     storage.pendingRules.objects.remove(deleted.object)
     storage.unmarkDeleted(record, as: record === deleted.record ? deleted.kind : .updated)
     storage.noteChange(record)
+  }
+
+  /// Adds the new members that an unsaved list of the object has lost since the delete, because these members were deleted
+  /// too, and are inserted again.
+  private final func addForgottenMembers(of deleted: DeletedObject, by history: UndoHistory) {
+    guard let record = deleted.object.pending else { return }
+    for (relationship, ids) in deleted.members {
+      let members = ids.map { history.present($0, in: self) }
+      let forgotten = members.filter {
+        storage.record(for: $0)?.kind == .inserted && record.members[relationship]?.contains($0) != true
+      }
+      guard !forgotten.isEmpty else { continue }
+      storage.withPending {
+        record.members[relationship, default: MemberChanges()].restore(Set(forgotten), in: members)
+      }
+      for list in (deleted.object.collections ?? [:]).values { list.effective = nil }
+    }
   }
 
   /// Gives a deleted object a new temporary identifier, because the identifier of a deleted record is never used again.

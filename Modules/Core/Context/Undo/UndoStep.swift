@@ -51,15 +51,16 @@ enum UndoStep {
     }
   }
 
-  /// The identifiers that an undo of the step replaces by present ones, and the identifier of the changed object, whose
-  /// record may exist again as another object.
+  /// The identifiers that an undo of the step replaces by present ones, and the identifier of the changed or deleted
+  /// object, whose record may exist again as another object.
   var recordedIDs: [ManagedObjectID] {
     switch self {
     case .value(let object, _, .reference(let id), _), .added(let object, _, let id), .removed(let object, _, let id):
       [object.recordID, id]
     case .value(let object, _, _, _), .inserted(let object): [object.recordID]
     case .list(let list): [list.object.recordID] + list.recordedIDs
-    case .deleted(let deleted): deleted.record.partners + deleted.members.values.flatMap { $0 }
+    case .deleted(let deleted):
+      [deleted.record.permanentID] + deleted.record.partners + deleted.members.values.flatMap { $0 }
     }
   }
 }

@@ -55,9 +55,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes missing records from the unsaved changes of member lists, except records with an unsaved reference to the
-  /// list's owner: they stay until a save reports the conflict. The removal of a missing record from a list is no change
-  /// any more, unless the context has edits of the record.
+  /// Removes missing records from the unsaved changes of member lists, except records with an unsaved reference or link
+  /// to the list's owner: they stay until a save reports the conflict. The removal of a missing record from a list is no
+  /// change any more, unless the context has edits of the record.
   final func forgetMembers(_ gone: Set<ManagedObjectID>) {
     guard !gone.isEmpty else { return }
     storage.withPending {
@@ -65,7 +65,7 @@ extension ManagedObjectContext {
       let unedited = changedRecords.isEmpty ? gone : gone.subtracting(changedRecords.map(\.id))
       for record in storage.records where record.hasMembers {
         for relationship in Array(record.members.keys) {
-          let referring = changedRecords.filter { relationship.inverse?.slot.map($0.changed.contains) == true }
+          let referring = changedRecords.filter { $0.changesLink(to: record.id, of: relationship) }
           record.members[relationship]?.forget(
             referring.isEmpty ? gone : gone.subtracting(referring.map(\.id)))
           record.members[relationship]?.forgetRemovals(of: unedited)
@@ -73,5 +73,15 @@ extension ManagedObjectContext {
         for list in (record.object?.collections ?? [:]).values { list.effective = nil }
       }
     }
+  }
+}
+
+extension PendingRecord {
+  /// Whether the record has unsaved changes of its side of a relationship, which lead to an owner or away from it.
+  ///
+  /// - Parameter relationship: The owner's side, with the record as a member.
+  fileprivate func changesLink(to owner: ManagedObjectID, of relationship: RelationshipDescription) -> Bool {
+    guard let inverse = relationship.inverse else { return false }
+    return inverse.slot.map(changed.contains) ?? (members[inverse]?.contains(owner) == true)
   }
 }

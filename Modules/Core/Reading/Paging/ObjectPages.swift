@@ -171,7 +171,7 @@ final class ObjectPages {
   private func placeholder(for id: ManagedObjectID, isDeleted: Bool = true) -> ManagedObject {
     if id.isTemporaryID, let object = unsaved[id] { return object }
     let entity = entities.first { $0.root === id.entity } ?? entities.first ?? id.entity
-    let object = entity.objectClass.init(ObjectBirth(entity: entity, id: id, storage: context.storage, row: nil))
+    let object = entity.objectClass.init(ObjectBirth(entity: entity, id: id, storage: context.storage))
     object.flags.formUnion(isDeleted ? [.detached, .deleted] : [.detached, .unavailable])
     return object
   }

@@ -268,8 +268,7 @@ extension ManagedObjectContext {
   private final func receiveInsert(
     _ record: PendingRecord, _ members: [RelationshipDescription: MemberChanges]
   ) {
-    let object = record.entity.objectClass.init(
-      ObjectBirth(entity: record.entity, id: record.id, storage: storage, row: nil))
+    let object = record.entity.objectClass.init(ObjectBirth(entity: record.entity, id: record.id, storage: storage))
     let own = PendingRecord(inserting: record.id, record.snapshot)
     for slot in record.entity.referenceSlots { own.replace(present(record[slot]), at: slot) }
     own.members = members
@@ -307,7 +306,8 @@ extension ManagedObjectContext {
       for (relationship, changes) in members {
         if relationship.isOrdered { storage.noteListChange() }
         own.members[relationship, default: MemberChanges()].merge(
-          changes, isOrdered: relationship.isOrdered, isStored: stored[relationship] ?? [:])
+          object.rebased(changes, of: relationship), isOrdered: relationship.isOrdered,
+          isStored: stored[relationship] ?? [:])
         object.collections?[relationship]?.effective = nil
       }
     }

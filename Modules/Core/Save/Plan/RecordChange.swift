@@ -101,7 +101,9 @@ struct RecordChange {
   }
   /// Whether only the record's positions in ordered lists of other records change.
   var changesPositionsOnly: Bool {
-    !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
+    // Asked first for the entities without such lists.
+    guard entity.checked.hasPositions else { return false }
+    return !changed.isEmpty && changed.allSatisfy { if case .position = entity.slots[$0] { true } else { false } }
   }
   /// The slots whose values differ from the base's.
   var changed: SlotSet { resolved?.changed ?? unmanaged._withUnsafeGuaranteedRef { $0.changed } }
@@ -110,6 +112,9 @@ struct RecordChange {
     if let resolved { return resolved.row }
     return unmanaged._withUnsafeGuaranteedRef { $0.isWritten ? $0.draft : $0.base }
   }
+
+  /// Whether the change has other values than the unsaved record.
+  var isResolved: Bool { resolved != nil }
 
   /// Whether the save writes ``row``.
   var isWritten: Bool { resolved?.isWritten ?? unmanaged._withUnsafeGuaranteedRef { $0.isWritten } }

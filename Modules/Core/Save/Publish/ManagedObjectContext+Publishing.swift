@@ -120,15 +120,27 @@ extension ManagedObjectContext {
         object.collections = nil
       }
     }
-    if hasValuesOfOthers(change) { noteRefreshed(object) }
+    if hasValuesOfOthers(object, change) { noteRefreshed(object) }
     object.pending = nil
     object.row = change.row
   }
 
-  /// Whether a merge policy gave a changed record values of another writer, which no notification has named.
-  private final func hasValuesOfOthers(_ change: RecordChange) -> Bool {
-    guard change.join == nil, let row = change.row, let base = change.record.base, change.base?.version != base.version
-    else { return false }
+  /// Whether the resolution of conflicts gave an object values that no notification has named: values of another writer,
+  /// also in place of discarded edits, or a reference of a partner that the user has not changed.
+  private final func hasValuesOfOthers(_ object: ManagedObject, _ change: RecordChange) -> Bool {
+    // Asked first for the changes that no resolution has touched, which are most.
+    if change.isTracked, !change.isResolved { return false }
+    guard let row = change.row, !change.isTakeover else { return false }
+    guard change.isTracked else {
+      // The store's row may be newer than the object's. A new position is no value that a user reads.
+      guard let former = object.row ?? change.base else { return true }
+      return change.entity.slots.indices.contains { slot in
+        if case .position = change.entity.slots[slot] { false } else { row[slot] != former[slot] }
+      }
+    }
+    guard let base = change.record.base, change.join != nil || change.base?.version != base.version else {
+      return false
+    }
     return row.values != change.record.snapshot.values
   }
 

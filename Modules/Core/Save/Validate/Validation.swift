@@ -21,11 +21,19 @@ struct Validation {
   mutating func check(in storage: ContextStorage) throws {
     let records = storage.records
     calls = HookCalls(records)
-    for (index, record) in records.enumerated() where record.isTracked && !record.isUnchanged {
-      try checkByModel(record)
-      let changed = storage.changes { callHooks(of: record) }
-      if !changed.isEmpty { calls.noteChanges(of: changed, byRecordAt: index) }
+    var index = 0
+    try records.visit { unmanaged in
+      try unmanaged._withUnsafeGuaranteedRef { try check($0, at: index, in: storage) }
+      index += 1
     }
+  }
+
+  /// Validates the record at an index of the first pass.
+  private mutating func check(_ record: PendingRecord, at index: Int, in storage: ContextStorage) throws {
+    guard record.isTracked, !record.isUnchanged else { return }
+    try checkByModel(record)
+    let changed = storage.changes { callHooks(of: record) }
+    if !changed.isEmpty { calls.noteChanges(of: changed, byRecordAt: index) }
   }
 
   /// Calls the hooks of records after ``check(in:)``.
