@@ -7,6 +7,7 @@ import HashTreeCollections
 /// such a copy, and so is the state that a save builds. The indexes ``referrers``, ``holders`` and ``keysByValue``
 /// agree with the rows when a transaction is finished; between its steps they do not.
 struct InMemoryState: Sendable {
+  /// The rows of a hierarchy by key.
   typealias Table = TreeDictionary<Int64, Row>
 
   let schema: InMemorySchema
@@ -69,7 +70,7 @@ struct InMemoryState: Sendable {
 // MARK: - Changing
 
 extension InMemoryState {
-  /// Sets or removes a row. The transaction writes the row's index entries at its end.
+  /// Sets the row of a key, or removes it for `nil`. The transaction writes the row's index entries at its end.
   mutating func setRow(_ row: Row?, key: Int64, of root: EntityDescription) {
     tables[ObjectIdentifier(root)]?[key] = row
   }

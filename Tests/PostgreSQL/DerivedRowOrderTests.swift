@@ -23,6 +23,7 @@ import Testing
         Attribute("code", .string, optional: true)
         Attribute("trackCount", .int64, derived: .count("tracks"))
         Attribute("weight", .int64, derived: .sum("labels.weight"))
+        Attribute("length", .int64, derived: .sum("tracks.length"))
         Relationship("tracks", toMany: "Track", inverse: "album")
         Relationship("labels", toMany: "Label", inverse: "albums")
       }
@@ -41,6 +42,7 @@ import Testing
       }
       Entity("Track") {
         Attribute("name", .string, optional: true)
+        Attribute("length", .int64, default: 0)
         Attribute("leaderName", .string, derived: .path("band.leader.name"))
         Relationship("album", toOne: "Album", inverse: "tracks")
         Relationship("band", toOne: "Band", inverse: "tracks")
@@ -184,6 +186,20 @@ import Testing
     try save { try Self.object(band, $0).setObject(try Self.object(leader, $0), for: "leader") }
     let result = try isFree(track, whileSaveWaitsFor: leader) { context in
       try Self.object(track, context).setObject(try Self.object(band, context), for: "band")
+    }
+    #expect(result)
+  }
+
+  @Test func `a lock of a record locks the owner of a sum of its values before the record`() throws {
+    let album = try insert(1, "Album")[0]
+    let track = try insert(1, "Track")[0]
+    try save { try Self.object(track, $0).setObject(try Self.object(album, $0), for: "album") }
+    let result = try isFree(track, whileSaveWaitsFor: album) { context in
+      let object = try Self.object(track, context)
+      try context.withLock(on: [object]) {
+        try object.setValue(Int64(7), for: "length")
+        try context.save()
+      }
     }
     #expect(result)
   }

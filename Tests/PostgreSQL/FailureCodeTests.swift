@@ -36,6 +36,17 @@ import Testing
     #expect(error.serverFailure?.sqlState == sqlState)
   }
 
+  @Test(arguments: ["25P03", "25P04"])
+  func `a connection that the server ended for a slow transaction has advice for the server's settings`(
+    sqlState: String
+  ) {
+    let failure = PostgreSQLFailure(sqlState: sqlState, isFatal: true)
+    for error in [CoherenceError(failure), .connectionLost(failure)] {
+      #expect(error.message.contains("'idle_in_transaction_session_timeout'"))
+    }
+    #expect(!CoherenceError.connectionLost().message.contains("timeout"))
+  }
+
   @Test func `a fatal failure of any code is a lost connection`() {
     let error = CoherenceError(PostgreSQLFailure(sqlState: "XX000", isFatal: true))
     #expect(error.code == .connectionLost && error.isRetryable)

@@ -115,6 +115,28 @@ import Testing
     #expect(error?.objectIDs.map(\.key) == [rows[0].key, 4711])
   }
 
+  @Test(arguments: ["check_violation", "unique_violation", "P0001"])
+  func `the error of a save that a trigger refuses has no value of the record, whatever code the trigger gives`(
+    code: String
+  ) throws {
+    _ = try schema.administration().run(
+      [
+        """
+        CREATE FUNCTION \(name: "refuse") () RETURNS trigger LANGUAGE plpgsql AS \
+        'BEGIN RAISE EXCEPTION ''refused: %'', NEW USING ERRCODE = TG_ARGV[0]; END'
+        """,
+        """
+        CREATE TRIGGER \(name: "refuse") BEFORE INSERT ON \(name: "Person") \
+        FOR EACH ROW EXECUTE FUNCTION \(name: "refuse") (\(name: code))
+        """,
+      ], isPrepared: false)
+    let error = #expect(throws: CoherenceError.self) { try store.insert("Person", ["name": .string("secret")]) }
+    let failure = try #require(error?.serverFailure)
+    #expect(failure.message == nil && !failure.description.contains("secret"))
+    #expect(error?.message.contains("secret") == false)
+    #expect(error?.message.contains("has the key") == false, "No key of a record is taken.")
+  }
+
   @Test func `saves in a deadlock are repeated`() async throws {
     let store = store
     let rows = try (0..<40).map { _ in try store.insert("Person") }

@@ -14,7 +14,8 @@ private final class SchemaOpening: Sendable {
 
   init(_ model: ManagedObjectModel, of schema: TemporarySchema) throws {
     name = schema.name
-    let url = try schema.url(with: ["application_name": schema.name])
+    // The server looks for a deadlock once in each wait. The test makes the deadlock within this time.
+    let url = try schema.url(with: ["application_name": schema.name, "options": "-c deadlock_timeout=3s"])
     Thread.detachNewThread {
       let result = Result { try schema.open(model, url: url).close() }
       self.outcome.withLock { $0 = result }
@@ -85,25 +86,77 @@ private final class SchemaOpening: Sendable {
     try other.run("ROLLBACK", isPrepared: false)
   }
 
+  /// A model of two entities, of which a change of the schema first changes `First`.
+  private static func twoEntities(_ attributes: [String]) throws -> ManagedObjectModel {
+    try ManagedObjectModel {
+      for name in ["First", "Second"] {
+        Entity(name) { for attribute in attributes { Attribute(attribute, .string, optional: true) } }
+      }
+    }
+  }
+
   @Test func `a change of the schema that meets a deadlock with a writer is made after the writer's transaction`()
     throws
   {
-    func model(_ attributes: [String]) throws -> ManagedObjectModel {
+    let schema = try TemporarySchema()
+    try schema.open(Self.twoEntities(["name"])).close()
+    let (writer, observer) = (try schema.administration(), try schema.administration())
+    // The server ends the transaction that looks for a deadlock first.
+    _ = try writer.run(["BEGIN", "SET LOCAL deadlock_timeout = '1h'", Self.writing("Second")], isPrepared: false)
+    let opening = try SchemaOpening(Self.twoEntities(["name", "title"]), of: schema)
+    try opening.waitUntilLocked(observer)
+    // The change has the table that comes first, and waits for the other one.
+    try writer.run(Self.writing("First"), isPrepared: false)
+    try writer.run("COMMIT", isPrepared: false)
+    try opening.get()
+  }
+
+  @Test func `a change of the schema meets deadlocks with writers one after the other, and is made after them`() throws
+  {
+    let schema = try TemporarySchema()
+    try schema.open(Self.twoEntities(["name"])).close()
+    let (writer, observer) = (try schema.administration(), try schema.administration())
+    _ = try writer.run(
+      ["BEGIN", "SET LOCAL deadlock_timeout = '1h'", Self.writing("Second"), "SAVEPOINT s"], isPrepared: false)
+    let opening = try SchemaOpening(Self.twoEntities(["name", "title"]), of: schema)
+    // More deadlocks than a save survives.
+    for _ in 0..<5 {
+      try opening.waitUntilLocked(observer)
+      _ = try writer.run([Self.writing("First"), "ROLLBACK TO SAVEPOINT s"], isPrepared: false)
+    }
+    try writer.run("COMMIT", isPrepared: false)
+    try opening.get()
+  }
+
+  @Test func `a change of the schema locks tables in the order of saves`() throws {
+    func model(isLater: Bool) throws -> ManagedObjectModel {
       try ManagedObjectModel {
-        for name in ["First", "Second"] {
-          Entity(name) { for attribute in attributes { Attribute(attribute, .string, optional: true) } }
+        Entity("Album") {
+          Attribute("length", .int64, derived: .sum("tracks.length"))
+          Relationship("tracks", toMany: "Track", inverse: "album")
+        }
+        Entity("Track", uniqueness: isLater ? [["number"]] : []) {
+          Attribute("length", .int64, default: 1)
+          Attribute("number", .int64, optional: true)
+          if isLater { Attribute("title", .string, optional: true) }
+          Relationship("album", toOne: "Album", inverse: "tracks")
         }
       }
     }
     let schema = try TemporarySchema()
-    try schema.open(model(["name"])).close()
+    try schema.open(model(isLater: false)).close()
     let (writer, observer) = (try schema.administration(), try schema.administration())
-    // The server ends the transaction that looks for a deadlock first.
-    _ = try writer.run(["BEGIN", "SET LOCAL deadlock_timeout = '1h'", Self.writing("Second")], isPrepared: false)
-    let opening = try SchemaOpening(model(["name", "title"]), of: schema)
+    // As a save of an album begins.
+    _ = try writer.run(["BEGIN", Self.writing("Album")], isPrepared: false)
+    let opening = try SchemaOpening(model(isLater: true), of: schema)
     try opening.waitUntilLocked(observer)
-    // The change has the table that comes first, and waits for the other one.
-    try writer.run(Self.writing("First"), isPrepared: false)
+    let locks = try observer.run(
+      """
+      SELECT 1 FROM pg_catalog.pg_locks WHERE granted AND mode = 'ShareRowExclusiveLock' \
+      AND relation = pg_catalog.to_regclass(\(text: "\"Track\""))
+      """, isPrepared: false)
+    // The save could wait for the lock, and the change waits for the save.
+    #expect(locks.rowCount == 0)
     try writer.run("COMMIT", isPrepared: false)
     try opening.get()
   }

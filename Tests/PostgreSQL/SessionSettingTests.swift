@@ -66,4 +66,16 @@ import Testing
     let migrated = try schema.open(model, url: location)
     #expect(try migrated.fetch("Person").map { $0["folder"] } == [.string("C:\\new")])
   }
+
+  @Test func `a schema with a backslash in its name is used where a backslash begins an escape by default`() throws {
+    let name = schema.name + "\\n"
+    let administration = try schema.administration()
+    defer { _ = try? administration.run("DROP SCHEMA IF EXISTS \(name: name) CASCADE", isPrepared: false) }
+    let store = try schema.open(
+      PeopleModel.make(), url: url(setting: "standard_conforming_strings", to: "off"),
+      options: [PostgreSQLOption.schema: .string(name)])
+    let row = try store.insert("Person", ["name": .string("a")])
+    #expect(try store.current(row)?["name"] == .string("a"))
+    store.close()
+  }
 }

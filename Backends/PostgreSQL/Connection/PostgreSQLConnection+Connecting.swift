@@ -149,17 +149,18 @@ extension PostgreSQLConnection {
     let path = PostgreSQLDialect().quoted(options.schema) + ", pg_catalog, pg_temp"
     var settings: [SQLFragment] = [
       PostgreSQLProcess.query,
+      // Before the literals of the other statements.
+      "SELECT pg_catalog.set_config('standard_conforming_strings', 'on', false)",
       "SELECT pg_catalog.set_config('search_path', \(text: path), false)",
       """
       SELECT pg_catalog.set_config('synchronous_commit', 'on', false) \
       WHERE pg_catalog.current_setting('synchronous_commit') = 'off'
       """,
-      // Statements outside of transactions, and literals with backslashes, mean the same on every server. Where the
-      // default forbids writing, these statements may write nevertheless, as the store's transactions may.
+      // Statements outside of transactions mean the same on every server. Where the default forbids writing, these
+      // statements may write nevertheless, as the store's transactions may.
       """
       SELECT pg_catalog.set_config('default_transaction_isolation', 'read committed', false), \
-      pg_catalog.set_config('default_transaction_read_only', \(text: options.isReadOnly ? "on" : "off"), false), \
-      pg_catalog.set_config('standard_conforming_strings', 'on', false)
+      pg_catalog.set_config('default_transaction_read_only', \(text: options.isReadOnly ? "on" : "off"), false)
       """,
     ]
     // The server notices a vanished client within a minute, in place of two hours.

@@ -24,17 +24,22 @@ extension PostgreSQLConnection {
 
   /// Runs a block that makes a transaction, and repeats it a few times after a serialization failure or a deadlock, of
   /// which nothing was applied. A transaction of a failed block is rolled back.
-  func repeatingTransaction<T>(_ body: () throws -> T) throws -> T {
+  ///
+  /// - Parameter duration: The time from the first attempt on in which the block is repeated any number of times.
+  func repeatingTransaction<T>(for duration: Duration = .zero, _ body: () throws -> T) throws -> T {
+    let end = ContinuousClock.now + duration
     var attempt = 1
     while true {
       do {
         return try body()
       } catch {
         rollBack()
-        guard error.serverFailure?.isSerializationFailure == true, attempt < Self.maximumAttempts else { throw error }
+        guard error.serverFailure?.isSerializationFailure == true,
+          attempt < Self.maximumAttempts || ContinuousClock.now < end
+        else { throw error }
         // A random delay keeps the conflicting transactions from meeting again.
         Thread.sleep(forTimeInterval: .random(in: 0.5...1) * 0.01 * Double(1 << attempt))
-        attempt += 1
+        attempt = min(attempt + 1, Self.maximumAttempts)
       }
     }
   }

@@ -34,6 +34,10 @@ public enum PostgreSQLOption {
   /// server's own setting. The server does not limit a commit, so the client does: the save then fails with
   /// ``ErrorCode/connectionLost``, and the client looks for the proof of the commit as after a lost connection.
   ///
+  /// A stream is one statement, and its time includes that of the loop that reads it. A change of the schema at the
+  /// opening of a store has the limit too, also while it waits for a lock. A long export, and a migration of many
+  /// records, therefore need a store without the limit.
+  ///
   /// If the server sends nothing for a second longer than the limit, or for 15 seconds without this option, another
   /// connection asks the server about the statement. If the server does not work on the statement, or does not respond
   /// within a few seconds, the call throws ``ErrorCode/connectionLost``. So no call waits for a dead connection.

@@ -14,20 +14,23 @@ extension CoherenceError {
 
   /// The error of a broken connection.
   static func connectionLost(_ failure: PostgreSQLFailure? = nil) -> CoherenceError {
-    CoherenceError(
-      .connectionLost, "The connection to the PostgreSQL server broke; try again.", underlying: failure,
-      isRetryable: true)
+    let message =
+      failure?.isOfSlowTransaction == true
+      ? "The PostgreSQL server ended the connection, because its transaction was idle or open for too long; shorten the "
+        + "block, or raise the server's settings 'idle_in_transaction_session_timeout' and 'transaction_timeout'."
+      : "The connection to the PostgreSQL server broke; try again."
+    return CoherenceError(.connectionLost, message, underlying: failure, isRetryable: true)
   }
 
   /// The error of a closed pool.
   static let closedPool = CoherenceError(
     .storeDetached, "The PostgreSQL store was closed; attach the store again before using it.")
 
-  /// The error of a wait for a connection that was too long.
+  /// The error after the longest wait for a connection of the pool.
   ///
   /// - Parameters:
   ///   - size: The size of the pool.
-  ///   - isLimitedByServer: Whether the server refuses to open as many connections.
+  ///   - isLimitedByServer: Whether the reason is the server's limit of connections, and not the size of the pool.
   static func exhaustedPool(of size: Int, isLimitedByServer: Bool) -> CoherenceError {
     let message =
       isLimitedByServer
@@ -46,7 +49,7 @@ extension CoherenceError {
     if failure.isStarting {
       return (.serverUnreachable, "The PostgreSQL server is starting or stopping; try again in a while.")
     }
-    if failure.isDisconnection { return (.connectionLost, connectionLost().message) }
+    if failure.isDisconnection { return (.connectionLost, connectionLost(failure).message) }
     if failure.isOfData {
       return (.invalidValue, "The PostgreSQL server cannot keep a value (\(failure)); change it.")
     }

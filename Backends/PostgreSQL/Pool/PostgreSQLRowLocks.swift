@@ -4,17 +4,21 @@ import CoherenceSQL
 /// The rows that a save locks before its first change: the rows that its steps change, the owners whose members are
 /// counted, the owners whose derived values are computed, and the records that the values depend on.
 ///
-/// The statements find owners and records in the rows before the steps. The steps lead to further ones only by the
-/// references and links that they write, which are in the request.
+/// Saves that lock their rows in one order before all else never wait for each other in a cycle. A store has such saves
+/// only after a deadlock; see ``PostgreSQLSaveLocking``.
+///
+/// The statements find owners and records in the rows before the steps. The steps lead to further owners and records only
+/// by the references and links that they write, which are in the request.
 struct PostgreSQLRowLocks {
   /// The strength of the lock on all rows of a table: statements of several strengths would lock the rows of one table
   /// in another order than that of their keys.
   private enum Strength: Int {
     /// Keeps the rows unchanged, as `DerivationStatements` does for the records that values depend on.
     case share
-    /// As the update of a row without its unique values. Other transactions may write references to the row.
+    /// The lock of an update that leaves the unique values of the row. Other transactions may write references to the
+    /// row.
     case noKeyUpdate
-    /// As a delete, and the update of a unique value.
+    /// The lock of a delete, and of an update of a unique value.
     case update
 
     var clause: SQLFragment {
@@ -50,6 +54,43 @@ struct PostgreSQLRowLocks {
     for update in request.derivations { try add(update, after: request.steps) }
   }
 
+  /// The locks of records for a block that may change them, with the owners of values of members that the records are:
+  /// a save in the block would lock these owners, whose table may come first in the order.
+  ///
+  /// The owners of other derived values are left out, because they may be many.
+  init(ofRecords ids: [ManagedObjectID], in environment: StoreEnvironment, _ schema: SQLSchema) throws {
+    self.schema = schema
+    let statements = DerivationStatements(schema: schema, dialect: PostgreSQLDialect())
+    for (root, ids) in Dictionary(grouping: ids, by: { $0.entity.root }) {
+      let keys = Set(ids.map(\.key))
+      add(keys, of: root, .update)
+      for derivation in Self.derivations(fromMembersOf: root, in: environment) {
+        var update = DerivationUpdate(of: derivation.attribute.entity)
+        for relationship in derivation.relationships {
+          update.add(keys, by: .members(relationship), of: derivation)
+        }
+        for query in try statements.routedOwners(update) { add(query, of: update.entity, .noKeyUpdate) }
+      }
+    }
+  }
+
+  /// The derivations from values of members of a hierarchy, each of which refers to its only owner.
+  private static func derivations(
+    fromMembersOf root: EntityDescription, in environment: StoreEnvironment
+  ) -> [RelationshipDerivation] {
+    var derivations: [RelationshipDerivation] = []
+    for entity in environment.entities {
+      for attribute in entity.attributes where attribute.entity === entity {
+        guard let derivation = attribute.relationshipDerivation,
+          case .members(_, let relationship, _) = derivation.rule, case .inverseColumn = relationship.storage,
+          relationship.destination.root === root
+        else { continue }
+        derivations.append(derivation)
+      }
+    }
+    return derivations
+  }
+
   /// The statements that lock the rows, in the order of ``PostgreSQLTableOrder/rowLocks(of:)``. One row needs no lock.
   func statements() throws -> [SQLFragment] {
     let isQueried = rows.values.contains { !$0.queries.isEmpty }
@@ -59,7 +100,7 @@ struct PostgreSQLRowLocks {
       let key = SQLFragment.name(SQLTable.id)
       var condition: SQLFragment = "\(key) \(keys: keys)"
       if !rows.queries.isEmpty {
-        // A union, because the server reads the whole table for alternatives of which one is a query.
+        // A union of queries, because for a condition with `OR` and a query the server reads the whole table.
         let known: SQLFragment = "SELECT \(key) FROM \(name: table.name) WHERE \(condition)"
         condition = "\(key) IN (\(([known] + rows.queries).joined(separator: " UNION ALL ")))"
       }

@@ -47,7 +47,8 @@ extension PostgreSQLStore {
     error.objectIDs = [subject?.objectID].compactMap { $0 }
     guard case .row(let row, _)? = subject, let table = schema.table(for: row.entity) else { return error }
     guard let index = table.indexes.first(where: { $0.name == failure.constraint }) else {
-      error.message = refusal(by: failure.constraint, of: row.entity)
+      // A trigger may raise a violation of uniqueness without a constraint.
+      if let constraint = failure.constraint { error.message = refusal(by: constraint, of: row.entity) }
       return error
     }
     guard let values = UniqueValues(of: row, in: index, of: table) else { return error }
@@ -60,9 +61,9 @@ extension PostgreSQLStore {
   /// The sentence for a violated constraint that is no index of the model: the key of the table, or an index of another
   /// model. A violated key shows that another program used keys without allocating them, so the store discards the keys
   /// that it has reserved.
-  private func refusal(by constraint: String?, of entity: EntityDescription) -> String {
+  private func refusal(by constraint: String, of entity: EntityDescription) -> String {
     // The server's own name for the constraint of a key.
-    guard let constraint, !constraint.hasSuffix("_pkey") else {
+    guard !constraint.hasSuffix("_pkey") else {
       keys.discard(of: entity.root)
       return CoherenceError.takenKeyMessage(of: entity)
     }

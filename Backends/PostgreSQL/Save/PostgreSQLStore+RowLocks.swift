@@ -5,14 +5,18 @@ extension PostgreSQLStore: RowLocking {
   func lockingRows<T>(_ ids: [ManagedObjectID], timeout: Duration?, _ body: ([Row]) throws -> T) throws -> T {
     let plans = try plans(toLock: ids)
     let names = Set(ids.lazy.map { "'\($0.entity.name)'" }).sorted().joined(separator: ", ")
+    let rowLocks =
+      pool.saveLocking.isRequired
+      ? try PostgreSQLRowLocks(ofRecords: ids, in: environment, schema).statements() : []
     // The tables first, as a save locks them: a thread that excludes writers is waited for before any record is locked,
     // so that it and this thread never wait for each other.
     let lock = PostgreSQLLock(
-      [recordTableLock(mode: "ROW EXCLUSIVE")] + plans.map(\.statement), of: "\(ids.count) record(s) of \(names)",
+      [recordTableLock(mode: "ROW EXCLUSIVE")] + rowLocks + plans.map(\.statement),
+      of: "\(ids.count) record(s) of \(names)",
       timeout)
     return try locking(excludingWriters: false, lock) { results in
       try body(
-        try zip(plans, results.dropFirst()).flatMap { plan, result in
+        try zip(plans, results.suffix(plans.count)).flatMap { plan, result in
           try PostgreSQLRowDecoder(plan.layout, spaces: spaces).rows(result)
         })
     }

@@ -74,13 +74,11 @@ struct PostgreSQLCatalog {
       // Another process may have made the change in the meantime.
       var change = try plan(environment)
       if change.isNeeded {
-        try lock(change.countedTables, "ACCESS EXCLUSIVE")
-        // The lock mode lets readers continue.
-        try lock(change.constrainedTables, "SHARE ROW EXCLUSIVE")
+        try lock(change)
         losses = try change.resolve { Int(try connection.run($0, isPrepared: false).int(0, 0) ?? 0) }
         if change.writesStore {
-          // All tables, so that no save has begun that would wait for the change. Readers continue.
-          if !change.derivedTables.isEmpty { try lock(recordTables(), "SHARE ROW EXCLUSIVE") }
+          // The counts may have led to further tables.
+          try lock(change)
           try apply(change)
         }
       }
@@ -108,18 +106,24 @@ struct PostgreSQLCatalog {
       elsewhere: "Choose another schema for it with the option '\(PostgreSQLOption.schema)'.")
   }
 
-  /// Locks tables against writers, so that the change can rely on its counts of records and its searches for
-  /// duplicates.
-  private func lock(_ tables: [String], _ mode: SQLFragment) throws {
-    guard !tables.isEmpty else { return }
-    _ = try connection.run(
-      tables.map { "LOCK TABLE \(name: self.schema).\(name: $0) IN \(mode) MODE" }, isPrepared: false)
-  }
-
-  /// The stored tables of records and links, in the order of ``PostgreSQLTableOrder``.
-  private func recordTables() throws -> [String] {
-    guard let stored = try state()?.schema else { return [] }
-    return stored.tables.map(\.name).sorted() + stored.linkTables.map(\.name).sorted()
+  /// Locks tables against writers, so that the change can rely on its counts of records, its searches for duplicates,
+  /// and its derived values.
+  ///
+  /// Each table is locked once, in the order of ``PostgreSQLTableOrder``, so that these locks and a save never wait for
+  /// each other.
+  private func lock(_ change: SchemaChange) throws {
+    guard let stored = try state()?.schema else { return }
+    let tables = stored.tables.map(\.name).sorted() + stored.linkTables.map(\.name).sorted()
+    let (counted, constrained) = (Set(change.countedTables), Set(change.constrainedTables))
+    let locks = tables.compactMap { table -> SQLFragment? in
+      // For derived values all tables, so that no save has begun that would wait for the change.
+      let isLocked = !change.derivedTables.isEmpty || constrained.contains(table)
+      guard isLocked || counted.contains(table) else { return nil }
+      // The weaker mode lets readers continue.
+      let mode: SQLFragment = counted.contains(table) ? "ACCESS EXCLUSIVE" : "SHARE ROW EXCLUSIVE"
+      return "LOCK TABLE \(name: self.schema).\(name: table) IN \(mode) MODE"
+    }
+    if !locks.isEmpty { _ = try connection.run(locks, isPrepared: false) }
   }
 
   /// Whether a store that is opened to write lacks the table of commits.
@@ -246,11 +250,11 @@ struct PostgreSQLCatalog {
   /// Runs a block in a transaction while no other connection changes the schema's definition. Each wait for a lock of
   /// another program is limited.
   ///
-  /// - Parameter body: Reads the state of the store, because it runs again after a deadlock with writers: they write
-  ///   tables in other orders than a change of the schema.
+  /// - Parameter body: Reads the state of the store, because it runs again after a deadlock with other programs: they
+  ///   read tables in other orders than a change of the schema.
   private func inTransaction<T>(_ body: () throws -> T) throws -> T {
     do {
-      return try connection.repeatingTransaction {
+      return try connection.repeatingTransaction(for: .seconds(connection.options.schemaLockTimeout)) {
         try begin()
         let result = try body()
         try commit()

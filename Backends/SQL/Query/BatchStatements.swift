@@ -1,14 +1,17 @@
 package import CoherenceCore
 
-/// The statements of batch requests, over a set of keys that a query selects.
+/// Makes the statements of batch requests, over a set of keys that a query selects.
 package struct BatchStatements: Sendable {
   private let schema: SQLSchema
 
   package init(schema: SQLSchema) { self.schema = schema }
 
-  /// Changes the records and returns their keys.
+  /// The statement that changes the records, and whose rows are their keys.
   ///
-  /// - Parameter keys: A statement that selects keys.
+  /// - Parameters:
+  ///   - keys: A statement that selects keys.
+  ///   - values: The new values by slot.
+  ///   - arithmetic: The calculations by slot. ``overflows(_:keys:arithmetic:)`` checks their results.
   package func update(
     _ entity: EntityDescription, keys: SQLFragment, values: [Int: AttributeValue],
     arithmetic: [Int: SlotArithmetic] = [:]
@@ -31,8 +34,8 @@ package struct BatchStatements: Sendable {
       """
   }
 
-  /// Selects the slot of a calculation whose result would overflow in a record; no row without one. `nil` when no
-  /// result can overflow.
+  /// The statement that selects the slot of a calculation whose result would overflow in a record; its result is empty
+  /// when no result overflows. `nil` when the columns have no value whose result can overflow.
   ///
   /// The statement has the keys once, because engines limit the values of a statement, and the terms of a union.
   package func overflows(
@@ -57,7 +60,7 @@ package struct BatchStatements: Sendable {
       """
   }
 
-  /// Changes the records of given keys and returns their keys.
+  /// The statement that changes the records of given keys, and whose rows are their keys.
   package func update(_ entity: EntityDescription, of keys: [Int64], values: [Int: AttributeValue]) throws
     -> SQLFragment
   {
@@ -70,13 +73,15 @@ package struct BatchStatements: Sendable {
     return "SELECT \(name: SQLTable.id) FROM \(name: table.name) WHERE \(name: SQLTable.id) \(keys: keys)"
   }
 
-  /// Removes records and returns their keys. Their links are removed too.
+  /// The statement that deletes records, and whose rows are their keys. The foreign keys of the link tables delete the
+  /// links of the records too.
   package func delete(_ entity: EntityDescription, keys: SQLFragment) throws -> SQLFragment {
     let table = try schema.requireTable(for: entity)
     return "DELETE FROM \(name: table.name) WHERE \(name: SQLTable.id) IN (\(keys)) RETURNING \(name: SQLTable.id)"
   }
 
-  /// The statements that clear left-out references to the records. Run before the records are deleted.
+  /// The statements that clear left-out references to the records. Run before the records are deleted. References that
+  /// retain their targets stay, so that their foreign keys refuse the delete.
   package func clearLeftOutReferences(to entity: EntityDescription, keys: SQLFragment) -> [SQLFragment] {
     schema.leftOutReferences(to: entity).filter { !$0.retainsTarget }.map {
       "UPDATE \(name: $0.table) SET \($0.clearingAssignments) WHERE \(name: $0.column) IN (\(keys))"

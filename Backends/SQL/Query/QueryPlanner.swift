@@ -110,10 +110,13 @@ package struct QueryPlanner: Sendable {
 
   /// The WHERE clause of a query, and the conditions that it leaves out.
   struct Filter {
+    /// The conditions that every row of the statement satisfies.
     var conditions: [SQLFragment]
     /// The parts of the predicate that the statement leaves out.
     var residuals: [FetchPredicate] = []
+    /// Whether exactly the rows of the query satisfy the conditions.
     var isExact: Bool { residuals.isEmpty }
+    /// The clause with a leading space; empty without conditions.
     var clause: SQLFragment {
       conditions.isEmpty ? "" : " WHERE \(conditions.joinedInGroups(by: " AND "))"
     }
@@ -183,7 +186,7 @@ package struct QueryPlanner: Sendable {
 
   /// A term for the ORDER BY clause.
   ///
-  /// - Parameter term: The operand's text, or its number in the statement.
+  /// - Parameter term: The operand's text, or its number among the columns of the statement's result.
   func orderTerm(
     _ term: SQLFragment, of operand: QueryOperand, isAscending: Bool, missingValues: MissingValuePlacement
   ) -> SQLFragment {
@@ -198,6 +201,7 @@ package struct QueryPlanner: Sendable {
     return "\(term)\(direction)\(suffix)"
   }
 
+  /// The LIMIT and OFFSET clauses of a query, with a leading space; empty for all rows.
   func range(_ query: StoreQuery) -> SQLFragment { range(limit: query.limit, offset: query.offset) }
 
   func range(limit: Int?, offset: Int) -> SQLFragment {

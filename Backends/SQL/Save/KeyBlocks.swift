@@ -37,13 +37,13 @@ package final class KeyBlocks: Sendable {
       if let taken = blocks.withLock({ Self.take(count, from: &$0[root, default: Block()], adding: fresh) }) {
         return taken
       }
-      // Other threads have taken the keys of the block since the look at it. New keys must go through the block, whose
-      // lower keys a later caller would get otherwise.
+      // Other threads have taken keys of the block after the computation of the size. The next round reserves new keys
+      // into the block: outside of it, a later caller would get the lower keys of the block.
     }
   }
 
-  /// Adds newly reserved keys to a block, and takes keys out of it. Returns `nil` when there are no new keys and the
-  /// block has too few. A block is one range, so its former keys are dropped unless the new ones follow them directly.
+  /// Adds newly reserved keys to a block, and takes keys out of it. Returns `nil` without new keys if the block has too
+  /// few. A block is one range, so its former keys are dropped unless the new keys follow them directly.
   private static func take(_ count: Int, from block: inout Block, adding fresh: Range<Int64>) -> Range<Int64>? {
     if !fresh.isEmpty {
       // A later reservation has arrived first. The lower keys serve this caller alone, because keys after those of the

@@ -52,8 +52,9 @@ struct SQLiteOpening {
     if role.isReader { stopWhenCancelled(handle) }
     try execute("PRAGMA foreign_keys = ON", handle)
     try execute("PRAGMA trusted_schema = OFF", handle)
-    // A read page is used once. A page cache that fits into the cache of the processor is faster than a larger one.
-    if role.isReader { try execute("PRAGMA cache_size = -16000", handle) }
+    // The cache also limits the memory of a sort, and SQLite sorts 2 to 4 MiB, which the cache of a processor holds, at
+    // twice the speed of 16 MiB. The kernel keeps the other pages of the file.
+    if role.isReader { try execute("PRAGMA cache_size = -4000", handle) }
     // SQLite reads the file with the first query, which fails for a file that is no database.
     try execute("SELECT 1 FROM sqlite_schema LIMIT 1", handle)
   }

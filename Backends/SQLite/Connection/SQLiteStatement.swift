@@ -6,14 +6,18 @@ import GRDBSQLite
 /// A prepared statement, used by the thread that uses its connection.
 final class SQLiteStatement {
   let text: String
+  /// The engine's statement, which the release of this object finalizes.
   let handle: OpaquePointer
   /// The number of the statement's last use among the uses of statements of the connection.
   var lastUse = 0
   private let connection: OpaquePointer
-  /// The memory of the texts that a run uses.
+  /// The memory of the texts that a run uses; see ``bindOnce(_:at:)``.
   // Safety of `@exclusivity(unchecked)`: one thread at a time uses a connection and its statements.
   @exclusivity(unchecked) private var texts = TextArena()
 
+  /// Prepares a statement.
+  ///
+  /// - Throws: ``SQLiteFailure`` for a text that SQLite refuses, and for a text without a statement.
   init(_ text: String, on connection: OpaquePointer) throws {
     self.text = text
     self.connection = connection
@@ -27,7 +31,7 @@ final class SQLiteStatement {
   // With its last statement, SQLite closes a connection that was closed before, and unmaps the files of the connection.
   deinit { FileMappings.unmapping { sqlite3_finalize(handle) } }
 
-  /// Moves to the next row; `false` at the end.
+  /// Moves to the next row; returns `false` at the end. The caller resets the statement at last, also after an error.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -36,7 +40,8 @@ final class SQLiteStatement {
     }
   }
 
-  /// Runs a statement without rows, and makes it ready for the next run. Parameters keep their values.
+  /// Runs a statement without rows, and makes it ready for the next run, also after an error. Parameters keep their
+  /// values.
   func run() throws {
     let result = sqlite3_step(handle)
     guard result == SQLITE_DONE || result == SQLITE_ROW else {
@@ -54,20 +59,24 @@ final class SQLiteStatement {
   /// of such a statement.
   var changes: CInt { sqlite3_changes(connection) }
 
+  /// The integer in a column of the present row; zero for null.
   func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(handle, column) }
+  /// The integer in a column of the present row; `nil` for null.
   func optionalInteger(_ column: CInt) -> Int64? {
     sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : sqlite3_column_int64(handle, column)
   }
+  /// The text in a column of the present row; empty for null.
   func string(_ column: CInt) -> String { sqlite3_column_text(handle, column).map { String(cString: $0) } ?? "" }
 }
 
 // MARK: - Parameters
 
 extension SQLiteStatement {
-  /// Clears the memory for texts. To be called before the parameters of a run are bound.
+  /// Clears the memory for texts. To be called before ``bindOnce(_:at:)`` binds the first parameter of a run, when the
+  /// run before is reset.
   @inline(__always) func beginParameters() { texts.clear() }
 
-  /// Binds a parameter for one run, without a copy of texts by SQLite.
+  /// Binds a parameter for one run, without a copy of texts by SQLite. The value lasts until ``beginParameters()``.
   @inline(__always)
   func bindOnce(_ value: AttributeValue, at index: CInt) throws {
     guard case .string(let text) = value, let copy = texts.add(text) else { return try bind(value, at: index) }
@@ -75,9 +84,10 @@ extension SQLiteStatement {
     try check(sqlite3_bind_text(handle, index, copy.start, CInt(copy.count), nil))
   }
 
-  /// Gives the parameters their values, in order.
+  /// Binds the parameters to values, in order. The values last until the next binding.
   func bind(_ bindings: [SQLBinding]) throws {
     for (index, binding) in bindings.enumerated() {
+      // The dialect of SQLite has no arrays.
       guard case .value(let value, _) = binding else { continue }
       try bind(value, at: CInt(index + 1))
     }

@@ -15,7 +15,7 @@ enum SharedValueFunction {
       { context, _, arguments in SharedValueFunction.run(context, arguments) }, nil, nil, nil)
   }
 
-  /// The query of one call in the text of a running statement, and its values so far.
+  /// The prepared query of one call in the text of a running statement, and the query's values so far, by key.
   private final class Results {
     /// The greatest number of retained values.
     private static let limit = 100_000
@@ -63,6 +63,9 @@ enum SharedValueFunction {
   // Safety of `Unmanaged` and `assumingMemoryBound`: the auxiliary data of a call hold one strong reference. SQLite
   // calls the destructor, which releases the reference, at the end of the statement, on the thread of the connection.
   // The text of the query is read before it can change.
+
+  /// The results of the call in the running statement, made at its first execution; `nil` for a query that cannot be
+  /// prepared.
   private static func results(_ context: OpaquePointer, _ query: OpaquePointer?) -> Results? {
     if let data = sqlite3_get_auxdata(context, 0) {
       return Unmanaged<Results>.fromOpaque(data).takeUnretainedValue()
@@ -80,6 +83,7 @@ enum SharedValueFunction {
     return results
   }
 
+  /// Executes the function for one record.
   private static func run(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
     guard let context, let arguments else { return }
     let key: Int64? = sqlite3_value_type(arguments[1]) == SQLITE_NULL ? nil : sqlite3_value_int64(arguments[1])
@@ -87,7 +91,7 @@ enum SharedValueFunction {
     sqlite3_result_value(context, value)
   }
 
-  /// Has the statement fail as its query has failed.
+  /// Fails the statement with the error of the query.
   private static func fail(_ context: OpaquePointer) {
     let connection = sqlite3_context_db_handle(context)
     let code = sqlite3_errcode(connection)

@@ -238,6 +238,9 @@ final class SQLiteFile: Sendable {
   /// Returns the file at a path. Creates a missing file, which only its owner can read.
   ///
   /// - Parameter created: Called after the function has created the file. For tests.
+  /// - Throws: ``ErrorCode/storeInaccessible`` for a path without a usable file, a replaced file and a second hard link;
+  ///   ``ErrorCode/storeBusy`` while another process has locked the file; ``ErrorCode/unsupported`` for a refused
+  ///   `synchronous`; the errors of opening a connection.
   static func shared(
     path: String, options: SQLiteOptions, logger: Logger, created: () throws -> Void = {}
   ) throws -> SQLiteFile {

@@ -1,4 +1,5 @@
 import CoherenceCore
+import Synchronization
 
 extension ConformanceSubject {
   static let noHiddenRetry = ConformanceSubject("No hidden retry") {
@@ -66,6 +67,30 @@ extension ConformanceSubject {
         try expect(error.isRetryable, "an error that permits another attempt")
         try expectEqual(interposition.saveCount, 64, "the number of saves")
       }
+    }
+    Case("a save whose conflicts last while it keeps other writers out is repeated beside them") { stack in
+      guard try stack.store is any WriterExcluding else { return }
+      try stack.write { try $0.make("Genre", ["name": "Jazz"]) }
+      let interposition = try stack.interpose(excludesWriters: true)
+      let context = stack.context(.objectTrumps)
+      try context.performAndWait {
+        let genre = try context.one("Genre")
+        try genre.setValue("Rock", for: "name")
+        let row = try unwrap(try stack.store.makeReader().row(genre.objectID.key, of: genre.entity.root))
+        let hasExcluded = Mutex(false)
+        interposition.beforeSave { _ in
+          let isExcluding = interposition.isExcludingWriters
+          let isOver = hasExcluded.withLock { hasExcluded in
+            if isExcluding { hasExcluded = true }
+            return hasExcluded && !isExcluding
+          }
+          guard isOver else { throw StoreConflict.Failure(conflicts: [StoreConflict(id: row.id, storeRow: row)]) }
+        }
+        try context.save()
+        interposition.beforeSave(nil)
+        try expect(hasExcluded.withLock { $0 }, "attempts without other writers")
+      }
+      try stack.read { try expectEqual(try $0.names("Genre"), ["Rock"]) }
     }
     Case("of a constraint's refusals, one of uniqueness that changed nothing is repeated, a limited number of times") {
       stack in

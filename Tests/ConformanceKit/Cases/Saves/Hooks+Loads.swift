@@ -65,7 +65,8 @@ extension ConformanceSubject {
           try expectEqual(log.take(), ["willTurnIntoFault b", "didTurnIntoFault b"], "the calls of a rollback")
           try expectEqual(try pages[0].label, "a")
           _ = log.take()
-          context.reset()
+          // An optimized build releases the pages after their last use, and a released object has no hooks to call.
+          withExtendedLifetime(pages) { context.reset() }
           let expected = ["didTurnIntoFault a", "didTurnIntoFault z", "willTurnIntoFault a", "willTurnIntoFault z"]
           try expectEqual(log.take().sorted(), expected, "the calls of a reset")
         }

@@ -22,6 +22,16 @@ extension ConformanceSubject {
     Case("the metadata contains the store's type") { stack in
       try expectEqual(try stack.store.metadata().type, stack.location.type.name)
     }
+    Case("the environment of a store leads its factory to the store") { stack in
+      let (store, location) = (try stack.store, stack.location)
+      let factory = try stack.coordinator.factory(for: location.type)
+      let given = stack.coordinator.environment(
+        type: location.type, configurationName: nil, at: location.url, options: location.options)
+      // A store without a location, such as one in memory without a name, is found by no environment.
+      guard try factory.metadata(given) != nil else { return }
+      let found = try factory.metadata(store.environment)
+      try expectEqual(found?.identifier, store.identifier, "the identifier of the found store")
+    }
     Case("user info in the metadata is kept") { stack in
       let userInfo = ["a": "1", "'\"": "ä\n", "": ""]
       try stack.store.setUserInfo(userInfo)
