@@ -43,6 +43,19 @@ struct CompleteRemovalTests {
     }
   }
 
+  /// As a feed, for the removals by the closure of an update.
+  private struct Inbox: Aggregate, Equatable {
+    static let readCount = Mutex(0)
+
+    let id: Int
+    var items: [Item]
+
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      Self.readCount.withLock { $0 += 1 }
+      return [.init(\.items)]
+    }
+  }
+
   /// A list that counts how often a list is made of elements.
   private struct Roll: RangeReplaceableCollection, Sendable {
     static let madeCount = Mutex(0)
@@ -116,6 +129,24 @@ struct CompleteRemovalTests {
     let few = readCount(forRemovalOf: 10)
     let many = readCount(forRemovalOf: 1_000)
     #expect(many == few, "\(few) \(many)")
+  }
+
+  /// Removes all items of an inbox in a closure that updates the inbox, and returns the number of reads of the inbox's
+  /// key paths.
+  private func readCount(forUpdateThatRemoves count: Int) -> Int {
+    let store = store
+    let inbox = store.store(entity: Inbox(id: count, items: (0..<count).map { Item(id: $0) }))
+    let before = Inbox.readCount.withLock { $0 }
+    store.update(Inbox.self, id: count) { _ in store.removeAll(Item.self) }
+    let after = Inbox.readCount.withLock { $0 }
+    #expect(inbox.current.items.isEmpty)
+    return after - before
+  }
+
+  @Test func `the number of walks for an update whose closure removes entities does not grow with their number`() {
+    let few = readCount(forUpdateThatRemoves: 10)
+    let many = readCount(forUpdateThatRemoves: 1_000)
+    #expect(many <= 2 * few, "\(few) \(many)")
   }
 
   @Test func `lists lose all entities of a type, and aggregates that require one of them are removed`() {

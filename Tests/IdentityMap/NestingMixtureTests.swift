@@ -187,6 +187,47 @@ struct NestingMixtureTests {
     #expect(held.current.pairs == [Pair(first: Leaf(3), second: Leaf(4, "new"))])
   }
 
+  /// An entity that is a collection of entities too.
+  private struct Duet: MutableCollection, Identifiable, Equatable, Sendable {
+    let id: Int
+    var pair: Pair
+    var startIndex: Int { 0 }
+    var endIndex: Int { 2 }
+    func index(after index: Int) -> Int { index + 1 }
+    subscript(index: Int) -> Leaf {
+      get { pair[index] }
+      set { pair[index] = newValue }
+    }
+  }
+
+  private struct Concert: Aggregate, Equatable {
+    let id: Int
+    var duets: [Duet]
+    var hasLists: Bool
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      hasLists ? [.init(lists: \.duets)] : [.init(\.duets)]
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a value may have the elements of a list as entities, and another value as lists of entities`(
+    isListFirst: Bool
+  ) {
+    func duets(_ text: String?) -> [Duet] { [Duet(id: 1, pair: Pair(first: Leaf(1, text), second: Leaf(2)))] }
+    let held = [isListFirst, !isListFirst].map { hasLists in
+      store.store(entity: Concert(id: hasLists ? 1 : 2, duets: duets(nil), hasLists: hasLists))
+    }
+    store.update(Leaf.self, id: 1) { $0.text = "new" }
+    for handle in held {
+      #expect(handle.current.duets == duets(handle.current.hasLists ? "new" : nil))
+    }
+    store.update(Duet.self, id: 1) { $0.pair.first = Leaf(3) }
+    for handle in held {
+      let first = handle.current.hasLists ? Leaf(1, "new") : Leaf(3)
+      #expect(handle.current.duets == [Duet(id: 1, pair: Pair(first: first, second: Leaf(2)))])
+    }
+  }
+
   @Test func `a merge closure may remove the entity`() {
     let store = store
     let held = store.store(entity: Note(id: 1))

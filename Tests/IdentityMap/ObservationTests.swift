@@ -164,6 +164,27 @@ struct ObservationTests {
     }
   }
 
+  @Test func `observers on deliveries of their own and of the store end in any order`() {
+    let held = store.store(entity: Leaf(1))
+    let received = Received<Int>()
+    var subscriptions: [Int: EntityStore.Subscription] = [:]
+    func begin(_ number: Int) {
+      subscriptions[number] =
+        number.isMultiple(of: 3)
+        ? held.observe { _ in received.append(number) } : held.observe(on: .immediate) { _ in received.append(number) }
+    }
+    for number in 1...8 { begin(number) }
+    // The fourth step ends the last observer on the delivery of the store.
+    for (step, ended) in [[1, 6], [3], [8, 5], [9], [2, 12]].enumerated() {
+      for number in ended { subscriptions[number] = nil }
+      begin(9 + step)
+      received.clear()
+      store.update(Leaf.self, id: 1) { $0.text = "\(ended)" }
+      #expect(received.values.sorted() == subscriptions.keys.sorted())
+      #expect(store.inspect().entities.map(\.observers) == [subscriptions.count])
+    }
+  }
+
   /// With a cost that grows with the observers left, the end of so many takes minutes.
   @Test(.timeLimit(.minutes(1)), arguments: [false, true])
   func `200,000 observers of one entity end one by one, the latest first`(haveOwnDelivery: Bool) {

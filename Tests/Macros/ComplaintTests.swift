@@ -52,6 +52,25 @@ struct ComplaintTests {
       ])
   }
 
+  /// The expansion of a wrapper without nested entities.
+  private static func withoutPlaces(_ keyword: String, _ name: String, _ members: String) -> String {
+    """
+    \(keyword) \(name) {
+    \(members)
+    }
+
+    extension \(name): CoherenceIdentityMap.EntityWrapper {
+      nonisolated func wrappedEntitiesKeyPaths<Root>(
+        relativeTo parent: WritableKeyPath<Root, Self>
+      ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
+        CoherenceMacros.NestedPlaces<Root>(
+
+        ).keyPaths
+      }
+    }
+    """
+  }
+
   @Test func `variables invisible to the macro are diagnosed`() {
     let members = """
         lazy var first = Author()
@@ -62,21 +81,7 @@ struct ComplaintTests {
       """
     expectExpansion(
       of: "@EntityWrapper struct Page {\n\(members)\n}",
-      """
-      struct Page {
-      \(members)
-      }
-
-      extension Page: CoherenceIdentityMap.EntityWrapper {
-        nonisolated func wrappedEntitiesKeyPaths<Root>(
-          relativeTo parent: WritableKeyPath<Root, Self>
-        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
-          CoherenceMacros.NestedPlaces<Root>(
-
-          ).keyPaths
-        }
-      }
-      """,
+      Self.withoutPlaces("struct", "Page", members),
       complaints: [
         DiagnosticSpec(
           message:
@@ -104,21 +109,7 @@ struct ComplaintTests {
       """
     expectExpansion(
       of: "@EntityWrapper enum Media {\n\(cases)\n}",
-      """
-      enum Media {
-      \(cases)
-      }
-
-      extension Media: CoherenceIdentityMap.EntityWrapper {
-        nonisolated func wrappedEntitiesKeyPaths<Root>(
-          relativeTo parent: WritableKeyPath<Root, Self>
-        ) -> [CoherenceIdentityMap.PartialIdentifiableKeyPath<Root>] {
-          CoherenceMacros.NestedPlaces<Root>(
-
-          ).keyPaths
-        }
-      }
-      """,
+      Self.withoutPlaces("enum", "Media", cases),
       complaints: [
         DiagnosticSpec(
           message: """

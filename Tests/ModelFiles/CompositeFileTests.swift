@@ -30,6 +30,25 @@ struct CompositeFileTests {
     #expect(read.attribute(named: "size.point.x")?.formerNames == ["x"])
   }
 
+  @Test func `the last name of a part within its composite is its renaming identifier in a file`() throws {
+    let formerNames = [
+      "depth": ["size.length", "thickness", "box.depth"], "point.y": ["size.point.z"],
+      "point.w": ["size.point.inner.w"], "mass": ["weight", "size.load"],
+    ]
+    let shelf = Entity("Shelf") {
+      CompositeAttribute(
+        "size",
+        parts: formerNames.sorted { $0.key < $1.key }.map { Attribute($0, .double, formerNames: $1) })
+    }
+    let declared = try ManagedObjectModel(name: "Shelf", entities: [shelf])
+    let parts = ModelFile(declared).composites.flatMap(\.parts)
+    func identifier(_ name: String) -> String? { parts.first { $0.name == name }?.renamingIdentifier }
+    #expect(identifier("depth") == "length" && identifier("y") == "z")
+    #expect(identifier("w") == nil && identifier("mass") == nil)
+    let read = try reread(declared).entities[0]
+    for (name, names) in formerNames { #expect(read.attribute(named: "size.\(name)")?.formerNames == names) }
+  }
+
   @Test func `an attribute derived from a part of a composite is derived in a file`() throws {
     let label = CompositeAttribute("label", parts: [Attribute("text", .string), Attribute("p.q", .string)])
     let declared = try ManagedObjectModel(

@@ -126,7 +126,8 @@ import Testing
   @Test(arguments: [
     ("Date", ".init()", 1), ("UUID?", ".init()", 1), ("UUID", "Foundation.UUID()", 1),
     ("UUID", "Foundation.UUID.init()", 1), ("Date", "Date(timeInterval: 1, since: Date.init())", 1),
-    ("Date", "Date(timeIntervalSince1970: 0)", 0), ("Int", ".init()", 0),
+    ("Date", "Date(timeIntervalSince1970: 0)", 0), ("Int", ".init()", 0), ("Date?", ".now", 1),
+    ("Date", "Foundation.Date.now", 1), ("Urgency", ".now", 0), ("Urgency", "Urgency.now", 0),
   ])
   func `only a default that depends on the moment is diagnosed`(type: String, value: String, count: Int) {
     let found = ModelMacrosTests.complaints(of: "@Composite struct Stamp {\nvar made: \(type) = \(value)\n}")

@@ -50,6 +50,20 @@ import Testing
     #expect(!text.contains("default: \(quotes)"))
   }
 
+  @Test(arguments: [("a", "a"), ("a \\\n    b", "a b")])
+  func `a text of one line in a literal of several lines is a default in one line`(content: String, text: String) {
+    let quotes = "\"\"\""
+    expect(
+      ["CoherenceCore.Attribute(\"note\", String.attributeType, default: \"\(text)\")"],
+      of: "  var note = \(quotes)\n    \(content)\n    \(quotes)")
+  }
+
+  @Test func `the default in the key of a codable value names the class in the place of Self`() {
+    expect(
+      ["let style = CoherenceCore.CodableKey<Style>(\"style\", default: Track.plain)"],
+      of: "@Attribute(.codable) var style: Style = Self.plain")
+  }
+
   @Test func `a member of the property's type is a default of the model, and one of another type is evaluated`() {
     expect(
       ["default: Kind.album as Kind", "initializeDefaults() { super.initializeDefaults() other = Elsewhere.album }"],

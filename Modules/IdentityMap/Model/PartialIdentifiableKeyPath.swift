@@ -11,17 +11,22 @@
 /// }
 /// ```
 public struct PartialIdentifiableKeyPath<Root> {
-  /// The kind of the content, which the type at a key path does not determine: an entity may be a collection too.
+  /// The meaning of the content, which the type at a key path does not determine: an entity may be a collection too, and
+  /// an element of a collection may be an entity and a collection of entities. Equal key paths of one kind have one
+  /// accessor.
   @usableFromInline enum Kind {
-    case entity, optional, collection, wrapper
+    case entity, optional, collection, lists, wrapper, wrappers
+
+    /// Whether the entities are those of wrappers, whose key paths depend on their values.
+    var isOfWrappers: Bool { self == .wrapper || self == .wrappers }
   }
 
   @usableFromInline let keyPath: PartialKeyPath<Root>
   @usableFromInline let kind: Kind
   @usableFromInline var removal: RemovalPolicy
-  /// Makes the accessor of the engine. It is part of this type, so that the static types of the key path are still
-  /// known where the accessor is compiled; only this ties the model to the engine. Called for new key paths only,
-  /// because it takes longer than a comparison of key paths.
+  /// Makes the accessor by which the engine reads and writes the entities. The closure is made in the initialiser, where
+  /// the compiler knows the static types of the key path. Called for new key paths only, because it takes longer than a
+  /// comparison of key paths.
   @usableFromInline let make: (PartialKeyPath<Root>) -> NestedAccessor<Root>
 
   @inlinable init<Part>(
@@ -31,6 +36,7 @@ public struct PartialIdentifiableKeyPath<Root> {
     self.keyPath = keyPath
     self.kind = kind
     removal = .cascade
+    // Safety of `unsafeDowncast`: `makeAccessor` passes `keyPath`, which is this key path.
     self.make = { make(unsafeDowncast($0, to: WritableKeyPath<Root, Part>.self)) }
   }
 
@@ -38,8 +44,9 @@ public struct PartialIdentifiableKeyPath<Root> {
     make(keyPath).removing(by: removal)
   }
 
-  /// The same key path with a policy for the removal of its entities; the default is ``RemovalPolicy/cascade``. The
-  /// policy applies to every entity at the key path, also to each element of a collection.
+  /// Returns the same key path with a policy for the removal of its entities; the default is
+  /// ``RemovalPolicy/cascade``. The policy applies to every entity at the key path, also to each element of a
+  /// collection.
   public func onRemoval(_ policy: RemovalPolicy) -> Self {
     var path = self
     path.removal = policy
@@ -103,25 +110,25 @@ public struct PartialIdentifiableKeyPath<Root> {
   /// Collections of entities by keys.
   @inlinable public init<Key: Hashable, C: MutableCollection>(lists keyPath: WritableKeyPath<Root, [Key: C]>)
   where C.Element: Identifiable & Sendable {
-    self.init(keyPath, .collection) { .part($0, .dictionary(.collection(.entity()))) }
+    self.init(keyPath, .lists) { .part($0, .dictionary(.collection(.entity()))) }
   }
 
   /// Collections of entities by keys; the dictionary may be missing.
   @inlinable public init<Key: Hashable, C: MutableCollection>(lists keyPath: WritableKeyPath<Root, [Key: C]?>)
   where C.Element: Identifiable & Sendable {
-    self.init(keyPath, .collection) { .part($0, .optional(.dictionary(.collection(.entity())))) }
+    self.init(keyPath, .lists) { .part($0, .optional(.dictionary(.collection(.entity())))) }
   }
 
   /// A collection of collections of entities.
   @inlinable public init<C: MutableCollection>(lists keyPath: WritableKeyPath<Root, C>)
   where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable {
-    self.init(keyPath, .collection) { .part($0, .collection(.collection(.entity()))) }
+    self.init(keyPath, .lists) { .part($0, .collection(.collection(.entity()))) }
   }
 
   /// An optional collection of collections of entities.
   @inlinable public init<C: MutableCollection>(lists keyPath: WritableKeyPath<Root, C?>)
   where C.Element: MutableCollection, C.Element.Element: Identifiable & Sendable {
-    self.init(keyPath, .collection) { .part($0, .optional(.collection(.collection(.entity())))) }
+    self.init(keyPath, .lists) { .part($0, .optional(.collection(.collection(.entity())))) }
   }
 
   /// A wrapper of entities.
@@ -137,12 +144,12 @@ public struct PartialIdentifiableKeyPath<Root> {
   /// A collection of wrappers of entities.
   @inlinable public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C>)
   where C.Element: EntityWrapper {
-    self.init(keyPath, .wrapper) { .part($0, .collection(.wrapper())) }
+    self.init(keyPath, .wrappers) { .part($0, .collection(.wrapper())) }
   }
 
   /// An optional collection of wrappers of entities.
   @inlinable public init<C: MutableCollection>(wrappers keyPath: WritableKeyPath<Root, C?>)
   where C.Element: EntityWrapper {
-    self.init(keyPath, .wrapper) { .part($0, .optional(.collection(.wrapper()))) }
+    self.init(keyPath, .wrappers) { .part($0, .optional(.collection(.wrapper()))) }
   }
 }

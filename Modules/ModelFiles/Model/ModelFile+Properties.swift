@@ -39,9 +39,9 @@ extension ModelFile {
     public var usesScalarValueType: Bool?
     /// The default: a number, `YES` or `NO`, a text, a UUID or a URL. Dates have seconds since 2001-01-01 00:00:00 UTC.
     public var defaultValue: String?
-    /// The smallest number, the earliest date as of ``defaultValue``, or the least number of characters.
+    /// The smallest number, the earliest date in the form of ``defaultValue``, or the least number of characters.
     public var minimum: String?
-    /// The largest number, the latest date as of ``defaultValue``, or the greatest number of characters.
+    /// The largest number, the latest date in the form of ``defaultValue``, or the greatest number of characters.
     public var maximum: String?
     /// A regular expression that the whole text must match.
     public var pattern: String?

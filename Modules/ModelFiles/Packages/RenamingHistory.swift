@@ -1,7 +1,8 @@
 /// The former names of the entities and properties of a version, from the renaming identifiers of the other versions.
 ///
 /// An entity is followed from its renaming identifier to the entity of that name in another version, and from there to
-/// that entity's own identifier, so that a store of any version finds its records.
+/// that entity's own identifier, so that a store of any version finds its records. If `Track` became `Song`, and `Song`
+/// became `Tune`, then `Tune` has the identifier `Song`, and its former names are `Song` and `Track`.
 struct RenamingHistory {
   /// The former names by `Entity` and `Entity.property`, without those that the version still has.
   private(set) var formerNames: [String: [String]] = [:]
@@ -14,6 +15,11 @@ struct RenamingHistory {
     let identifier: String?
   }
 
+  /// Follows all names of a version.
+  ///
+  /// - Parameters:
+  ///   - file: The model file of the version.
+  ///   - others: The model files of the other versions of the package, older and newer ones.
   init(of file: ModelFile, others: [ModelFile]) {
     guard !others.isEmpty else { return }
     let otherEntities = others.flatMap { $0.entities.map { Item(name: $0.name, identifier: $0.renamingIdentifier) } }
@@ -22,6 +28,7 @@ struct RenamingHistory {
       let item = Item(name: entity.name, identifier: entity.renamingIdentifier)
       let names = follow(item, in: otherEntities, present: present, path: entity.name)
       formerNames[entity.name] = names
+      // The entity in the other versions.
       let counterparts = others.flatMap { other in
         other.entities.filter { $0.name == entity.name || names.contains($0.name) }.map { (file: other, entity: $0) }
       }
@@ -38,7 +45,7 @@ struct RenamingHistory {
         followParts(of: Owned(file: file, attribute), among: attributes, path: path, in: [])
       }
     }
-    removeShared(of: file)
+    removeSharedNames(of: file)
   }
 
   /// An attribute with the file that declares the parts of its type.
@@ -82,9 +89,10 @@ struct RenamingHistory {
       formerNames[path] = follow(part.item, in: items, present: present, path: path)
       followParts(of: part, among: otherParts, path: path, in: inner)
     }
-    remove(paths, identifiers: parts.compactMap(\.item.identifier))
+    removeSharedNames(of: paths, identifiers: parts.compactMap(\.item.identifier))
   }
 
+  /// The attributes and relationships of an entity. They share one space of names.
   private static func properties(_ entity: ModelFile.Entity) -> [Item] {
     entity.attributes.map { Item(name: $0.name, identifier: $0.renamingIdentifier) }
       + entity.relationships.map { Item(name: $0.name, identifier: $0.renamingIdentifier) }
@@ -95,6 +103,7 @@ struct RenamingHistory {
   /// - Parameters:
   ///   - others: The items of the other versions.
   ///   - present: The names that the version itself has, which are no former names.
+  ///   - path: The path of the item in the warning, such as `Entity.property`.
   private mutating func follow(_ item: Item, in others: [Item], present: Set<String>, path: String) -> [String] {
     if let identifier = item.identifier, identifier != item.name,
       !others.contains(where: { $0.name == identifier || $0.identifier == identifier })
@@ -119,17 +128,18 @@ struct RenamingHistory {
 
   /// Removes the names that two entities, or two properties of an entity, would have: a name stands for one of them,
   /// and only a renaming identifier of the file itself says for which.
-  private mutating func removeShared(of file: ModelFile) {
-    remove(file.entities.map(\.name), identifiers: file.entities.compactMap(\.renamingIdentifier))
+  private mutating func removeSharedNames(of file: ModelFile) {
+    removeSharedNames(of: file.entities.map(\.name), identifiers: file.entities.compactMap(\.renamingIdentifier))
     for entity in file.entities {
       let properties = Self.properties(entity)
-      remove(properties.map { "\(entity.name).\($0.name)" }, identifiers: properties.compactMap(\.identifier))
+      removeSharedNames(
+        of: properties.map { "\(entity.name).\($0.name)" }, identifiers: properties.compactMap(\.identifier))
     }
   }
 
   /// Removes from the former names of some paths the names that several paths have, and the renaming identifiers of the
   /// file: ``FileSetting`` reads an identifier as a former name of the part that has the identifier.
-  private mutating func remove(_ paths: [String], identifiers: [String]) {
+  private mutating func removeSharedNames(of paths: [String], identifiers: [String]) {
     var counts: [String: Int] = [:]
     for path in paths { for name in formerNames[path] ?? [] { counts[name, default: 0] += 1 } }
     for path in paths {

@@ -1,9 +1,12 @@
 import CoherenceCore
 import Foundation
 
-/// Makes a ``ModelFile`` from the elements of its XML.
+/// Makes a ``ModelFile`` from the elements of its XML. Keeps elements and attributes without a meaning for the
+/// framework, so that a file of a newer editor is written without a loss.
 struct ModelDecoder {
+  /// The path of the file, for faults.
   let path: String
+  /// The lines of the parts, for faults that a later check finds.
   private var source: SourceMap
 
   init(path: String) {
@@ -13,6 +16,7 @@ struct ModelDecoder {
 
   /// Makes the model file of a root element.
   ///
+  /// - Parameter name: The name of the model; `nil` for a model without a name.
   /// - Throws: ``XMLFault``, for the first fault.
   mutating func file(_ root: XMLNode, name: String?) throws(XMLFault) -> ModelFile {
     guard root.name == "model" else {
@@ -77,12 +81,15 @@ struct ModelDecoder {
     return entity
   }
 
+  /// Makes an attribute of an entity, or a part of a composite.
+  ///
+  /// - Parameter owner: The path of the entity, the composite type or the composite around the attribute.
   mutating func attribute(_ node: XMLNode, in owner: String) throws(XMLFault) -> ModelFile.Attribute {
     var reader = ElementReader(node, path: path)
     let name = try reader.required("name")
     source.lines["\(owner).\(name)"] = node.line
     let isComposite = node.name == "composite"
-    // An element of its own for composites needs no type.
+    // The element `composite` names the type by itself.
     let type = isComposite ? reader.text("attributeType") : try reader.required("attributeType")
     let kind = isComposite ? "Composite" : type ?? ""
     var attribute = ModelFile.Attribute(name, ModelFile.AttributeKind(rawValue: kind))
@@ -95,7 +102,8 @@ struct ModelDecoder {
     attribute.maximum = reader.nonEmptyText(isDate ? "maxDateTimeInterval" : "maxValueString")
     attribute.pattern = reader.nonEmptyText("regularExpressionString")
     let isDerived = try reader.flag("derived")
-    // Only the flag `NO` makes a stored attribute of one with an expression.
+    // An attribute with an expression is derived unless the flag is `NO`: the editor keeps the expression of an
+    // attribute that has become a stored one.
     if isDerived != false { attribute.derivation = reader.nonEmptyText("derivationExpression") }
     if isDerived == true, attribute.derivation == nil {
       throw reader.fault("a derived attribute has no 'derivationExpression'")
@@ -105,6 +113,7 @@ struct ModelDecoder {
     attribute.compositeName = reader.nonEmptyText("compositeName")
     attribute.renamingIdentifier = reader.nonEmptyText("elementID")
     attribute.otherAttributes = reader.unreadAttributes
+    // An expression without effect is written again, with the flag that keeps it without effect.
     if attribute.otherAttributes["derivationExpression"] != nil { attribute.otherAttributes["derived"] = "NO" }
     for child in node.children {
       switch child.name {
@@ -149,11 +158,14 @@ struct ModelDecoder {
     return relationship
   }
 
-  /// The rules by their names in files.
+  /// The delete rules by their names in files.
   static let deleteRules: [String: DeleteRule] = [
     "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
   ]
 
+  /// Returns the entries of a user info.
+  ///
+  /// - Throws: ``XMLFault`` for a key with two entries.
   func userInfo(_ node: XMLNode) throws(XMLFault) -> [String: String] {
     var entries: [String: String] = [:]
     for child in node.children where child.name == "entry" {
@@ -165,13 +177,15 @@ struct ModelDecoder {
     return entries
   }
 
-  /// The elements of a name in a part, if their value does not represent all of them.
+  /// Returns the elements of a name in an element, for a value that was made from them; `nil` if the value represents
+  /// all their attributes and elements.
   func sourceElements<Value: Sendable & Hashable>(
     of value: Value, _ name: String, in node: XMLNode
   ) -> SourceElements<Value>? {
     SourceElements(node.children.filter { $0.name == name }.map(markup), value: value)
   }
 
+  /// Returns an element as it is, with all elements in it.
   func markup(_ node: XMLNode) -> ModelFile.Markup {
     ModelFile.Markup(
       node.name, attributes: node.attributes, children: node.children.map(markup),

@@ -1,8 +1,11 @@
 /// Refuses XML with a greater size or depth than any model, before a parser sees it.
 ///
 /// One pass over the bytes, in constant memory. The parser of the platform expands entities, takes quadratic time for
-/// elements with very many attributes, and has no bound on the depth. Models need no document type, so that the guard
-/// refuses all of them, and with them every declaration of an entity.
+/// elements with very many attributes, and has no bound on the depth. Models need no document type, so the guard refuses
+/// every document type, and with it every declaration of an entity.
+///
+/// The guard finds markup in UTF-8 only; ``XMLTreeParser`` refuses files in other encodings. The guard does not check
+/// whether the file is well-formed, as the parser does.
 struct XMLGuard {
   /// The bounds of a file.
   struct Limits {
@@ -43,26 +46,28 @@ struct XMLGuard {
     try check.run()
   }
 
+  /// Visits the markup of the file.
   private mutating func run() throws(XMLFault) {
     while let start = index(of: "<", from: position) {
       position = start + 1
       guard position < bytes.count else { return }
       switch bytes[position] {
       case UInt8(ascii: "!"): try skipDeclaration(start)
-      case UInt8(ascii: "?"): try skip(to: "?>", after: "<?", what: "processing instruction", start)
+      case UInt8(ascii: "?"): try skip(to: "?>", after: "<?", of: "a processing instruction", start)
       case UInt8(ascii: "/"):
         depth -= 1
-        try skip(to: ">", after: "</", what: "end tag", start)
+        try skip(to: ">", after: "</", of: "an end tag", start)
       default: try scanTag(start)
       }
     }
   }
 
+  /// Skips a comment or a CDATA section, and refuses a declaration.
   private mutating func skipDeclaration(_ start: Int) throws(XMLFault) {
     if hasPrefix("!--") {
-      try skip(to: "-->", after: "<!--", what: "comment", start)
+      try skip(to: "-->", after: "<!--", of: "a comment", start)
     } else if hasPrefix("![CDATA[") {
-      try skip(to: "]]>", after: "<![CDATA[", what: "section", start)
+      try skip(to: "]]>", after: "<![CDATA[", of: "a CDATA section", start)
     } else {
       throw fault("the file declares a document type or an entity, which no model needs", start)
     }
@@ -100,8 +105,14 @@ struct XMLGuard {
   /// Moves behind the end of a part. The end begins after the whole opening: `<!-->` opens a comment and does not end
   /// it, and a guard that took `<!-->` for a whole comment would read the markup after it in another way than the
   /// parser.
+  ///
+  /// - Parameters:
+  ///   - end: The characters that end the part.
+  ///   - opening: The characters that begin the part.
+  ///   - part: The part with its article, for the error of a file that ends in it.
+  ///   - start: The index of the opening.
   private mutating func skip(
-    to end: StaticString, after opening: StaticString, what: String, _ start: Int
+    to end: StaticString, after opening: StaticString, of part: String, _ start: Int
   ) throws(XMLFault) {
     let last = end.utf8Start[end.utf8CodeUnitCount - 1]
     let length = end.utf8CodeUnitCount
@@ -112,7 +123,7 @@ struct XMLGuard {
       let text = bytes[max(inside, position - length)..<position]
       if text.elementsEqual(UnsafeBufferPointer(start: end.utf8Start, count: length)) { return }
     }
-    throw fault("the file ends within a \(what)", start)
+    throw fault("the file ends within \(part)", start)
   }
 
   private func index(of character: Unicode.Scalar, from start: Int) -> Int? {
@@ -124,6 +135,7 @@ struct XMLGuard {
       .elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
+  /// A fault in the line of an index. Only a fault counts the lines, so that the check of a sound file does not.
   private func fault(_ reason: String, _ start: Int) -> XMLFault {
     XMLFault(reason, path: path, line: 1 + bytes[..<start].count { $0 == UInt8(ascii: "\n") })
   }

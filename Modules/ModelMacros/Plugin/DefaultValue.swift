@@ -6,22 +6,24 @@ import SwiftSyntaxBuilder
 struct DefaultValue {
   let expression: ExprSyntax
 
-  /// The value as a literal of the forms that ``Literal`` reads; `nil` for another value.
+  /// The value as a ``Literal``; `nil` for any other value.
   private var literal: Literal? { Literal(expression) }
 
-  /// Whether the value is `nil`, or a literal of the forms that ``Literal`` reads.
+  /// Whether the value is `nil` or a ``Literal``, so that its text means the same at every place of the source.
   var isLiteral: Bool { isNil || literal != nil }
 
-  /// The value as text with the name of the type around the variable in the place of `Self`, which is another type in a
-  /// nested type. A text of several lines becomes a literal of one line, because it would depend on the indentation of
-  /// the expansion.
+  /// Returns the value as source text that means the same in a nested type: the name of the type around the variable
+  /// replaces `Self`.
+  ///
+  /// - Parameter typeName: The name of the type around the variable.
   func text(in typeName: String) -> String {
     literal?.text ?? SelfRewriter(typeName).rewrite(expression).trimmedDescription
   }
 
-  /// The type of the value, as far as its text shows; `nil` when the type needs an annotation.
+  /// The type of the value, as far as its text shows; `nil` when the variable needs an annotation, because a macro sees
+  /// no types.
   var inferredType: TypeSyntax? {
-    if let literal { return literal.type.map { TypeSyntax(stringLiteral: $0) } }
+    if let literal { return TypeSyntax(stringLiteral: literal.type) }
     if let text = expression.as(StringLiteralExprSyntax.self), text.representedLiteralValue == nil {
       return TypeSyntax("String")
     }
@@ -36,11 +38,16 @@ struct DefaultValue {
   }
 
   /// Whether each evaluation gives another value, as far as the text shows: the current time, a new UUID, a random
-  /// value.
+  /// value. The default of a composite's part is evaluated once for the model, so that all records would share it.
   ///
   /// - Parameter type: The type of the value, for a call of `.init` that does not name it.
   func isNondeterministic(_ type: TypeShape? = nil) -> Bool {
-    if let member = expression.as(MemberAccessExprSyntax.self) { return member.declName.baseName.text == "now" }
+    if let member = expression.as(MemberAccessExprSyntax.self) {
+      guard member.declName.baseName.text == "now" else { return false }
+      // An enumeration may have a case of this name. The type of an argument is unknown.
+      let base = member.base?.trimmedDescription.split(separator: ".").last.map(String.init)
+      return [nil, "Date"].contains(base ?? type?.wrapped.nominal?.name)
+    }
     guard let call = expression.as(FunctionCallExprSyntax.self) else { return false }
     let names = call.calledExpression.trimmedDescription.split(separator: ".").map(String.init)
     if names.last == "random" { return true }
@@ -49,10 +56,14 @@ struct DefaultValue {
     return call.arguments.contains { DefaultValue(expression: $0.expression.trimmed).isNondeterministic() }
   }
 
-  /// Whether the value is `nil`, which is the value of an optional property without a default as well.
+  /// Whether the value is the literal `nil`, which declares no default: an optional property without one begins with
+  /// `nil` too.
   var isNil: Bool { expression.is(NilLiteralExprSyntax.self) }
 
-  /// The value as the model's default for a type; `nil` when the value is evaluated for each new object.
+  /// Returns the value as the source text of a default that the model may evaluate once: a literal, or a named value of
+  /// the type, such as an enum case; `nil` for a value that is evaluated for each new object.
+  ///
+  /// - Parameter type: The type of the variable.
   func constant(of type: TypeShape) -> String? {
     if let literal { return literal.text }
     // A named value of a date or a UUID may depend on the moment: `.now`, `.random`.
@@ -82,14 +93,17 @@ private final class SelfRewriter: SyntaxRewriter {
 
 /// A literal of a number, a Boolean, or a text without interpolation. Arrays and dictionaries are no such literals.
 private struct Literal {
+  /// The source text in one line: the expansion has another indentation, which a literal of several lines depends on.
   let text: String
-  /// The type that the compiler infers.
-  let type: String?
+  /// The name of the type that the compiler infers.
+  let type: String
 
   init?(_ expression: ExprSyntax) {
     if let string = expression.as(StringLiteralExprSyntax.self) {
       guard let value = string.representedLiteralValue else { return nil }
-      text = value.contains("\n") ? StringLiteralExprSyntax(content: value).description : string.trimmedDescription
+      let source = string.trimmedDescription
+      // Also a text of one line can have a literal of several lines.
+      text = source.contains(where: \.isNewline) ? StringLiteralExprSyntax(content: value).description : source
       type = "String"
     } else if let sign = expression.as(PrefixOperatorExprSyntax.self) {
       guard ["-", "+"].contains(sign.operator.text), let number = Literal(sign.expression),

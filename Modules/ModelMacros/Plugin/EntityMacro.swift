@@ -3,9 +3,14 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// Makes a class an entity: writes the property table, the declaration of the entity and the names.
+/// The macros `@Entity` and `@Subentity`, which make a class an entity: write the property table, the declaration of the
+/// entity and the names.
+///
+/// The compiler calls each of the three expansions by itself. Only the member expansion reports the problems of a class,
+/// so that each problem is reported once.
 struct EntityMacro {
-  /// The class with the macro; `nil` for a declaration that the macro leaves without an expansion.
+  /// The class with the macro; `nil` for a declaration whose problems the member expansion reports, and which gets no
+  /// attributes and no conformance.
   private static func entityClass(
     _ declaration: some DeclGroupSyntax, _ node: AttributeSyntax
   ) -> EntityClass? {
@@ -30,7 +35,8 @@ extension EntityMacro: MemberMacro {
     let problems =
       checks.memberProblems + checks.declarationProblems + (context.lexicalContext.isEmpty ? [] : checks.nestedProblems)
     for problem in problems { context.diagnose(problem) }
-    // A class whose superclass is a subentity inherits the conformance.
+    // The compiler leaves out the conformances that the class has already: a class whose superclass is a subentity
+    // inherits this one.
     let superclassIsSubentity = entity.parent != nil && !protocols.contains { $0.nominal?.name == "DeclaredSubentity" }
     // A constant without a value, or a designated initialiser, has its own diagnostic. It also keeps the class from
     // inheriting the initialiser of the framework. The added initialiser prevents a second error about that.
@@ -73,8 +79,8 @@ extension EntityMacro: ExtensionMacro {
   }
 }
 
-/// Writes the accessors of a stored property, and reports the problems of the property. `@Entity` adds the attribute to
-/// each stored property.
+/// The macro `@_Stored`, which writes the accessors of a stored property, and reports the problems of the property.
+/// `@Entity` and `@Subentity` add the attribute to each stored property.
 struct StoredMacro: AccessorMacro {
   static func expansion(
     of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,

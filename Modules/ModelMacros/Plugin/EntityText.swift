@@ -28,7 +28,7 @@ struct EntityText {
   // MARK: - The property table
 
   private var table: String {
-    let keys = properties.map { "\($0.keyAccess)let \($0.identifier) = \($0.key)" }
+    let keys = properties.map { "\($0.keyAccess)let \($0.identifier) = \($0.key(in: entity.name))" }
     let lookup = entity.parent.map { parent in
       """
       \(entity.access)subscript<_Key>(dynamicMember keyPath: KeyPath<\(parent).Properties, _Key>) -> _Key {

@@ -2,13 +2,17 @@ import SwiftSyntax
 
 extension StoredProperty {
   /// The expression that makes the property's key.
-  var key: String {
+  ///
+  /// - Parameter className: The class with the property. The keys are members of a structure, where `Self` is the
+  ///   structure.
+  func key(in className: String) -> String {
     let text = type.trimmedDescription
     switch kind {
     case .attribute where needsResolution: return "\(resolvedType).key"
     case .attribute: return "CoherenceCore.AttributeKey<\(text)>(\"\(name)\")"
     case .codable:
-      let value = shape.isOptional || shape.isCollection ? nil : modelDefault
+      let needsDefault = modelDefault != nil && !shape.isOptional && !shape.isCollection
+      let value = needsDefault ? initialValue?.text(in: className) : nil
       return "CoherenceCore.CodableKey<\(text)>(\"\(name)\"\(value.map { ", default: \($0)" } ?? ""))"
     case .composite: return "CoherenceCore.CompositeKey<\(text)>(\"\(name)\")"
     case .toOne: return "CoherenceCore.ToOneKey<\(destination)>(\"\(name)\")"

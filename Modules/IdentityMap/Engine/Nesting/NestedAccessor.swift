@@ -39,8 +39,10 @@ final class NestedAccessor<Root> {
     self.remove = remove
   }
 
-  /// The same accessor with a policy for removals.
+  /// Returns the same accessor with a policy for removals. By any policy but `cascade`, the aggregate keeps the removed
+  /// entities at the key path, and the cursor counts them for the ``RemovalEffect``.
   func removing(by policy: RemovalPolicy) -> NestedAccessor {
+    // The closures of the shapes remove by this policy.
     guard policy != .cascade else { return self }
     let count = count
     return NestedAccessor(
@@ -51,11 +53,13 @@ final class NestedAccessor<Root> {
       }, writeChildrenAtAddress: writeChildrenAtAddress, stored: stored)
   }
 
-  /// The accessor of a part of a certain shape.
+  /// Returns the accessor of the part at a key path.
+  ///
+  /// - Parameter shape: The arrangement of the entities in the part.
   @inlinable static func part<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
     -> NestedAccessor
   {
-    // The offset of a plain stored property: a key path takes ten times as long.
+    // Reads and writes at the offset of a stored property, because a key path takes ten times as long.
     guard let offset = MemoryLayout<Root>.offset(of: keyPath) else { return computed(keyPath, shape) }
     func read(_ root: Root) -> Part {
       withUnsafePointer(to: root) {
@@ -99,7 +103,7 @@ final class NestedAccessor<Root> {
     }
   }
 
-  /// The accessor of a part that a setter writes.
+  /// Returns the accessor of a part without an offset, which the getter and the setter of the key path read and write.
   @usableFromInline static func computed<Part>(_ keyPath: WritableKeyPath<Root, Part>, _ shape: NestedShape<Part>)
     -> NestedAccessor
   {

@@ -31,8 +31,8 @@ final class NestingPlan<T>: AnyNestingPlan {
     return true
   }
 
-  /// Whether a key path may refuse a removal. The key paths in wrappers depend on their values.
-  var mayRefuse: Bool { paths.contains { $0.removal == .refuse || $0.kind == .wrapper } }
+  /// Whether a key path may refuse a removal. A key path in a wrapper may have any policy.
+  var mayRefuse: Bool { paths.contains { $0.removal == .refuse || $0.kind.isOfWrappers } }
 
   /// Returns the bytes of a value outside of the given ranges; `nil` when one of the ranges is unknown.
   private static func bytes(besides ranges: [Range<Int>?]) -> [Range<Int>]? {

@@ -25,8 +25,8 @@ struct OverlayConfirmation<T: Identifiable & Sendable> {
   private var patches: [Patch] = []
   /// The value after the patches of all changes so far. It is only kept while the entity has no confirmed value.
   private var tentativeValue: T?
-  /// Whether the confirmed patches need the value of another change: from the first one that changes an entity without
-  /// a confirmed value on.
+  /// Whether the confirmed patches need the value of another change: from the first patch on that changes an entity
+  /// without a confirmed value.
   private var needsOtherChange = false
 
   init(of change: TentativeChange, in overlay: EntityOverlay<T>, _ table: EntityTable<T>) {
@@ -50,23 +50,23 @@ struct OverlayConfirmation<T: Identifiable & Sendable> {
 
   /// Adds the next patch of any change.
   mutating func add(_ patch: EntityOverlay<T>.Patch) {
-    let isPresent = isPresentTentatively(after: patch)
+    let isPresent = applyTentatively(patch)
     guard patch.change === change else { return patches.append(patch) }
     if base == nil, patch.needsValue { needsOtherChange = true }
     if needsOtherChange, isPresent, attach(patch.effect) { return }
     if !table.apply(patch.effect, to: &base) { removeEntity() }
   }
 
-  /// Applies a patch to an entity without a confirmed value.
-  /// - Returns: Whether the entity has a tentative value then.
-  private mutating func isPresentTentatively(after patch: EntityOverlay<T>.Patch) -> Bool {
+  /// Applies a patch to ``tentativeValue``.
+  /// - Returns: Whether the entity exists by open changes alone after the patch.
+  private mutating func applyTentatively(_ patch: EntityOverlay<T>.Patch) -> Bool {
     guard !hadConfirmedValue || isRemoved else { return false }
     return table.apply(patch.effect, to: &tentativeValue)
   }
 
   /// Makes a confirmed effect a part of the open changes that store the entity: of the change that gives the entity
-  /// its value, and of the values that the other changes store. So the effect outlasts the rollback of each change, as
-  /// long as another one is open.
+  /// its value, and of the values that the other changes store. After the rollback of one of these changes, the entity
+  /// has the value of another, with the effect.
   ///
   /// An open change that only updates the entity does not get the effect, because it can be rolled back alone.
   /// - Returns: Whether an open change stores the entity.
