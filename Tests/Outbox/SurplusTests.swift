@@ -34,11 +34,11 @@ struct SurplusTests {
     }
   }
 
-  /// The next ten requests of a surplus.
-  private func next(_ surplus: OutboxSurplus, in stack: OutboxStack) throws -> OutboxSelection {
+  /// The next requests of a surplus.
+  private func next(_ surplus: OutboxSurplus, limit: Int = 10, in stack: OutboxStack) throws -> OutboxSelection {
     let context = stack.outbox.newContext()
     return try context.performAndWait {
-      try stack.outbox.selection(from: surplus, in: context, at: stack.clock.now, limit: 10)
+      try stack.outbox.selection(from: surplus, in: context, at: stack.clock.now, limit: limit)
     }
   }
 
@@ -138,5 +138,39 @@ struct SurplusTests {
     }
     #expect(found == [ids[0]])
     #expect(try next(surplus, in: stack).steps.map(\.head.recordID) == [ids[2]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `the next requests read no entries of the records that they name if these have no updates`(
+    backend: Backend
+  ) async throws {
+    let stack = try OutboxStack(on: backend)
+    let list = try stack.saveList("list")
+    try stack.outbox.makeEntries()
+    for entry in try await stack.outbox.entries() { _ = try await stack.outbox.drop(entry.id) }
+    try stack.save { context in
+      for number in 0..<64 {
+        let item = try TestItem(context: context)
+        item.title = "\(number)"
+        if number > 1 { item.list = try context.existingObject(with: list) as? TestList }
+      }
+    }
+    try stack.outbox.makeEntries()
+    let context = stack.outbox.newContext()
+    var surplus = try context.performAndWait {
+      try stack.outbox.selection(in: context, at: stack.clock.now, limit: 1).surplus
+    }
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
+    var readings: [Int] = []
+    for title in ["1", "2"] {
+      let before = operations.count(.fetch)
+      let selection = try next(surplus, limit: 1, in: stack)
+      #expect(Self.titles(selection) == [title])
+      readings.append(operations.count(.fetch) - before)
+      surplus = selection.surplus
+    }
+    // The second request names the list, whose insert might wait behind the entries of the search.
+    #expect(readings[1] == readings[0] + 1)
   }
 }

@@ -14,7 +14,7 @@ final class Confirmations: Sendable {
     /// The confirmations in the order of their times. The elements before the index ``first`` are expired.
     var list: [Confirmation] = []
     var first = 0
-    /// The index of the oldest confirmation that may have values over 32 KB; never less than ``first``.
+    /// The index of the oldest confirmation that still has its values over 32 KB; never less than ``first``.
     var firstWhole = 0
     /// The approximate memory of the confirmations that are not expired, in bytes.
     var memorySize = 0
@@ -24,8 +24,8 @@ final class Confirmations: Sendable {
       memorySize += confirmation.memorySize
     }
 
-    /// Expires the confirmations before a time, and the oldest confirmations beyond a number. Beyond a size, the oldest
-    /// confirmations lose their values over 32 KB first, and then expire too.
+    /// Expires the confirmations before a time, and the oldest confirmations beyond a number. Beyond a size of memory,
+    /// the oldest confirmations first lose their values over 32 KB, and then expire too.
     mutating func forget(before time: ContinuousClock.Instant, limit: Int, memoryLimit: Int) {
       while first < list.count, list.count - first > limit || list[first].time < time { expireFirst() }
       firstWhole = max(firstWhole, first)
@@ -49,6 +49,7 @@ final class Confirmations: Sendable {
     }
   }
 
+  /// The confirmations of the process. Tests make others, with lower limits.
   static let shared = Confirmations()
 
   /// The identifier of the process in its records among the ``SharedConfirmations``, which its own merges skip.
@@ -88,7 +89,8 @@ final class Confirmations: Sendable {
     }
   }
 
-  /// Whether a server has confirmed an edit since a time.
+  /// Whether a server has confirmed an edit since a time. Constant time, so that a merge without confirmations pays
+  /// nothing.
   func hasAny(since time: ContinuousClock.Instant) -> Bool {
     state.withLock { state in state.first < state.list.count && state.list[state.list.count - 1].time >= time }
   }

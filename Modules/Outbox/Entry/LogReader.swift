@@ -61,7 +61,7 @@ struct LogReader {
   private let firstSequence: Int64
   /// The random key from which the idempotency keys of the changes are made.
   private let key: UUID
-  /// The names of entities and roots that the log has shown so far; later changes refer to them by index.
+  /// The names of entities and roots in the changes so far; later changes refer to them by index.
   private var names: [String] = []
 
   /// - Throws: ``ErrorCode/storeCorrupt``, as ``EntryReader``.
@@ -87,7 +87,7 @@ struct LogReader {
 
   /// Reads all changes of a record of the log.
   ///
-  /// - Throws: As ``init(_:firstSequence:)``, also for a record that is damaged behind its first changes.
+  /// - Throws: As ``init(_:firstSequence:)``, also for a record that is damaged after its first changes.
   static func changes(in payload: Data, firstSequence: Int64) throws(CoherenceError) -> [LogChange] {
     var reader = try LogReader(payload, firstSequence: firstSequence)
     var changes: [LogChange] = []
@@ -95,9 +95,9 @@ struct LogReader {
     return changes
   }
 
-  /// The error for an unreadable record of the log. No entries are made of such a record, because a part of a
-  /// save may miss the edits on which the others depend. For the same reason no later edit is sent before a person has
-  /// dropped the record.
+  /// The error for an unreadable record of the log. No entries are made of such a record, because a part of a save may
+  /// miss edits on which its other edits depend. For the same reason no later edit is sent before a person has dropped
+  /// the record.
   static var unreadable: CoherenceError {
     CoherenceError(
       .storeCorrupt,
@@ -106,6 +106,7 @@ struct LogReader {
         + "wait, and merges of the forwarded entities in the store fail.")
   }
 
+  /// Reads the name of an entity or a root: the index of an earlier name, or the next index with a new name.
   fileprivate mutating func name() throws(CoherenceError) -> String {
     let index = try reader.count(in: names.count + 1)
     if index == names.count { names.append(try reader.text()) }

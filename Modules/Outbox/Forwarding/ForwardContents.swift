@@ -15,12 +15,7 @@ struct ForwardContents {
   }
 
   /// Reads the keys of all records that the steps refer to.
-  ///
-  /// - Parameter selection: The search that found the steps. If the search has read all entries of the stores, related
-  ///   records without entries cost no further read of entries.
-  init(
-    of steps: [OutboxStep], foundBy selection: OutboxSelection, outbox: Outbox, context: ManagedObjectContext
-  ) throws {
+  init(of steps: [OutboxStep], outbox: Outbox, context: ManagedObjectContext) throws {
     coordinator = outbox.coordinator
     var ids: [ManagedObjectID: RelatedRecord] = [:]
     for step in steps {
@@ -30,25 +25,7 @@ struct ForwardContents {
         ids[id] = RelatedRecord(store: store.identifier, record: record)
       }
     }
-    var deleted: [ManagedObjectID: RelatedRecord] = [:]
-    let recordsWithEntries = selection.isComplete ? Set(selection.nodes.map(\.record)) : nil
-    for (root, ids) in Dictionary(grouping: ids, by: { $0.key.entity.root }) {
-      let keys = ids.filter { recordsWithEntries?.contains($0.value.record) ?? true }.map(\.key.key)
-      let pending = try outbox.entries(ofKeys: keys, root: root, in: context)
-      let objects = try context.existingObjects(with: ids.map(\.key))
-      for (id, related) in ids {
-        // The server knows a record with unsent edits by the identity in the first of these edits.
-        let present = try objects[id].map { try Self.keys(of: $0) } ?? [:]
-        if let first = pending[id.key]?.first(where: { $0.recordID == id }) {
-          self.keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: present)
-        } else if objects[id] != nil {
-          self.keys[related] = present
-        } else {
-          deleted[id] = related
-        }
-      }
-    }
-    if !deleted.isEmpty { try readKeys(of: deleted, outbox, context) }
+    if !ids.isEmpty { try readKeys(of: ids, outbox, context) }
     try readAssigned(of: steps.filter { $0.kind == .update }, in: context)
   }
 
@@ -64,24 +41,38 @@ struct ForwardContents {
     }
   }
 
-  /// Reads the keys of records that were deleted since the search, from the entries of their deletions. The log is read
-  /// before the entries, because its records may become entries in between.
+  /// Reads the keys by which the server knows records: those of the first unsent edit of each record, or the present ones
+  /// of a record without unsent edits.
+  ///
+  /// A user may have changed a key, or deleted a record, since the search. The records are read before the log, and the
+  /// log before the entries, because its records may become entries in between: a change that the record shows is in one
+  /// of them.
   private mutating func readKeys(
-    of deleted: [ManagedObjectID: RelatedRecord], _ outbox: Outbox, _ context: ManagedObjectContext
+    of ids: [ManagedObjectID: RelatedRecord], _ outbox: Outbox, _ context: ManagedObjectContext
   ) throws {
+    let present = try context.existingObjects(with: Array(ids.keys)).mapValues { try Self.keys(of: $0) }
     let decoder = EntryDecoder(coordinator: coordinator)
     let names = RecordedNames(in: context, of: coordinator)
     var firstEntries: [ManagedObjectID: OutboxEntry] = [:]
     try context.forEachLoggedChange { change, save in
-      guard let id = names.objectID(of: change.record, in: save.id), deleted[id] != nil else { return }
+      guard let id = names.objectID(of: change.record, in: save.id), ids[id] != nil else { return }
       let isFirst = firstEntries[id].map { $0.sequence > change.sequence } ?? true
       if isFirst { firstEntries[id] = decoder.entry(change, of: save) }
     }
-    for (root, ids) in Dictionary(grouping: deleted.keys, by: \.entity.root) {
-      let entries = try outbox.entries(ofKeys: ids.map(\.key), root: root, in: context)
-      for id in ids { if let entry = entries[id.key]?.first(where: { $0.recordID == id }) { firstEntries[id] = entry } }
+    for (root, group) in Dictionary(grouping: ids.keys, by: \.entity.root) {
+      let entries = try outbox.entries(ofKeys: group.map(\.key), root: root, in: context)
+      for id in group {
+        if let entry = entries[id.key]?.first(where: { $0.recordID == id }) { firstEntries[id] = entry }
+      }
     }
-    for (id, related) in deleted { keys[related] = firstEntries[id]?.identity ?? [:] }
+    for (id, related) in ids {
+      let keys = present[id] ?? [:]
+      guard let first = firstEntries[id] else {
+        self.keys[related] = keys
+        continue
+      }
+      self.keys[related] = first.kind == .insert ? first.identity : Self.completed(first.identity, by: keys)
+    }
   }
 
   private static func keys(of object: ManagedObject) throws -> [String: AttributeValue] {

@@ -55,6 +55,7 @@ actor ForwardRunner {
   /// The number of transactions of settlements in each store until the next one that deletes expired confirmations
   /// first.
   var settlementsUntilPruning: [StoreIdentifier?: Int] = [:]
+  /// The time of the last report of the numbers of entries.
   var lastMeasurement: ContinuousClock.Instant?
 
   /// Whether no call may start, as the last turn has found; see ``isHeldBack``.
@@ -63,11 +64,17 @@ actor ForwardRunner {
   private var wasOnline = true
   /// Whether the last search has found nothing to send, so that ``OutboxEvent/idle`` was sent.
   private var isIdle = false
+  /// Asks for a search at the earliest next attempt or end of a foreign lease.
   private var dueTimer: Task<Void, Never>?
+  /// Asks for renewals of the leases while edits are claimed.
   private var renewalTimer: Task<Void, Never>?
+  /// Ends the delay after a failure of the store; see ``isDelayed``.
   private var delayTimer: Task<Void, Never>?
+  /// Ends the delay during which ``failedStores`` are left out.
   private var storeTimer: Task<Void, Never>?
+  /// Asks for a search while a flush waits for other forwarders; `nil` after its end.
   private var watchTimer: Task<Void, Never>?
+  /// The delay of the next ``watchTimer``, which doubles from timer to timer.
   private var watchDelay = ForwardRunner.firstWatchDelay
 
   init(outbox: Outbox, forwarding: ForwardingState, options: ForwardOptions) {
@@ -110,7 +117,7 @@ actor ForwardRunner {
     if hasWritableOutcomes(in: unread.mode) {
       await acknowledge()
       if messages.hasCrashed { return false }
-      // The next turn takes the messages that came during the transaction before it searches.
+      // The messages of the time of the transaction are taken before the search.
       if unread.mode == .running { return true }
     }
     switch unread.mode {
@@ -166,9 +173,9 @@ actor ForwardRunner {
     if messages.endFlushes(isPaused: isPaused, othersSend: backlog.nextLeaseEnd != nil, left: left, { isHeldBack }),
       !isPaused
     {
-      let isIdle = backlog.nextAttempt == nil
-      if isIdle, !self.isIdle { forwarding.send(.idle) }
-      self.isIdle = isIdle
+      let wasIdle = isIdle
+      isIdle = backlog.nextAttempt == nil
+      if isIdle, !wasIdle { forwarding.send(.idle) }
     }
     setWatchTimer()
     return false

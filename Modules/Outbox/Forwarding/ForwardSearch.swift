@@ -75,7 +75,7 @@ struct ForwardSearch: Sendable {
     var plan = ForwardCallPlan(limit: callLimit, forwarding: forwarding, model: outbox.coordinator.managedObjectModel)
     for step in found.steps { plan.add(step.repeatingUnansweredRequest) }
     let claimed = try claim(plan.steps, found, at: now, in: context)
-    try fill(&plan, with: claimed, found, in: context)
+    try fill(&plan, with: claimed, in: context)
     // A merge or another forwarder has changed the entries of a lost claim, so that the next search reads them again.
     let hasLostClaims = claimed.count < plan.steps.count
     var selection = Selection(calls: plan.calls, unsendable: plan.unsendable)
@@ -140,11 +140,10 @@ struct ForwardSearch: Sendable {
 
   /// Gives the calls of a plan the contents of the claimed requests.
   private func fill(
-    _ plan: inout ForwardCallPlan, with claimed: [OutboxStep], _ found: OutboxSelection,
-    in context: ManagedObjectContext
+    _ plan: inout ForwardCallPlan, with claimed: [OutboxStep], in context: ManagedObjectContext
   ) throws {
     let loaded = try claimed.map { try outbox.loaded($0, in: context) }
-    let contents = try ForwardContents(of: loaded, foundBy: found, outbox: outbox, context: context)
+    let contents = try ForwardContents(of: loaded, outbox: outbox, context: context)
     for step in loaded {
       var content = contents.content(of: step)
       if let values = serverValues[step.head.id] {

@@ -33,17 +33,18 @@ extension ForwardSettlementWriter {
     in context: ManagedObjectContext
   ) throws -> [ManagedObject] {
     guard !keys.isEmpty, !keys.values.contains(where: \.isNull) else { return [] }
-    let root = id.entity.root
     var request = FetchRequest<ManagedObject>(entityName: entity.identifyingScope.name)
     request.predicate = .and(
       keys.sorted { $0.key < $1.key }.map { name, value in
         .comparison(.path(PropertyPath(names: [name])), .equal, .value(value))
       })
-    return try context.fetch(request).filter { copy in
-      guard copy.objectID != id, copy.objectID.storeIdentifier == id.storeIdentifier else { return false }
-      let edits = try outbox.entries(ofKeys: [copy.objectID.key], root: root, in: context)
-      return edits[copy.objectID.key]?.contains { $0.recordID == copy.objectID } != true
+    let found = try context.fetch(request).filter { copy in
+      copy.objectID != id && copy.objectID.storeIdentifier == id.storeIdentifier
     }
+    guard !found.isEmpty else { return [] }
+    // The log counts too: a new record of the user may have a key that the edited record has given up since.
+    let edits = try context.entryRecords(of: found.map(\.objectID))
+    return found.filter { edits[$0.objectID] == nil }
   }
 
   /// Names the object in place of the copy in the entries of the copy's members: the user may have given the copy

@@ -68,10 +68,15 @@ struct SettledEntries {
 }
 
 extension OutboxStep {
-  /// The identifying values of the record after the server has assigned some of them; empty if it assigns none.
+  /// The identifying values of the record after the server has assigned some of them, or has kept its own against those
+  /// of the request; empty if the server does neither.
   func identity(assigning values: [String: AttributeValue]) -> [String: AttributeValue] {
-    let assigned = values.filter { name, value in identity[name].map { $0 != value } ?? false }
-    return assigned.isEmpty ? [:] : identity.merging(assigned) { _, new in new }
+    let sent = sentIdentity
+    let assigned = values.filter { name, value in
+      guard let former = identity[name] else { return false }
+      return former != value || sent[name] != value
+    }
+    return assigned.isEmpty ? [:] : sent.merging(assigned) { _, new in new }
   }
 }
 

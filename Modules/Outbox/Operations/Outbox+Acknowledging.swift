@@ -58,8 +58,9 @@ extension Outbox {
 }
 
 extension OutboxStep {
-  /// The identifying values by which the server knows the record after the request.
-  fileprivate var sentIdentity: [String: AttributeValue] {
+  /// The identifying values by which the server knows the record after the request, without those that it assigns
+  /// itself.
+  var sentIdentity: [String: AttributeValue] {
     var sent = identity
     for change in changes where sent[change.name] != nil {
       if let value = change.value?.attributeValue { sent[change.name] = value }

@@ -105,6 +105,10 @@ extension Outbox {
   /// The record in the store keeps its values. To correct the record too, change the object, which adds an entry of its
   /// own.
   ///
+  /// The request of an update names the record by the key from before the update. After an attempt with an unknown
+  /// result, the server may know the record by the key of the update: retry such an entry, and change the key of the
+  /// object, instead of an edit of the entry's key.
+  ///
   /// - Parameters:
   ///   - id: The identifier of the entry.
   ///   - change: Sets the new values. Called once, on the thread of a context. A block that sets no value leaves the

@@ -32,6 +32,8 @@ extension Outbox {
     let unread = try UnreadLog(in: context, except: readOnlyStores)
     var reader = NodeReader(in: context, before: unread)
     var left: Set<StoredRecord> = []
+    // The records among those left that wait for a key of another record.
+    var waiting: Set<StoredRecord> = []
     var size = 1024
     while true {
       try reader.read(size)
@@ -40,12 +42,22 @@ extension Outbox {
       // Some of the records may wait for an insert after an unreadable save, and must not hide the others.
       let wantsAll = onlyRetried || !unread.unreadable.isEmpty
       let wantedCount = wantsAll ? Int.max : OutboxSurplus.wantedCount(limit: limit, readCount: reader.nodes.count)
-      let ready = candidates(wantedCount, of: reader, without: left, at: date, maximumDelay, maximumLease)
+      let ready = try candidates(wantedCount, of: reader, without: left, at: date, maximumDelay, maximumLease)
         .filter { !unread.changes($0.ready.record) }
       let admitted = onlyRetried ? ready.filter(\.ready.isRetried) : ready
       if admitted.count >= limit || reader.isAtEnd {
         var surplus = OutboxSurplus(admitted, through: reader.knownEnd)
         var (selection, cancelled) = try take(limit, from: &surplus, of: reader, before: unread, in: context)
+        // Without the new keys, all records may seem to wait for each other.
+        if reader.isAtEnd, !waiting.isEmpty, selection.hasNoRecords, cancelled.isEmpty, unread.unreadable.isEmpty {
+          let found = try candidates(
+            onlyRetried ? .max : limit, of: reader, without: left.subtracting(waiting), at: date, maximumDelay,
+            maximumLease
+          ) { try newKeys(of: $1, in: $0, foundBy: reader, before: unread, in: context) }
+          let allowed = found.filter { !unread.changes($0.ready.record) && ($0.ready.isRetried || !onlyRetried) }
+          (selection, cancelled) = try plan(
+            Array(allowed.prefix(limit)), through: reader.knownEnd, before: unread, in: context)
+        }
         let isChanged = try remove(cancelled, in: context)
         if !selection.steps.isEmpty || reader.isAtEnd && !isChanged && selection.left.isEmpty {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
@@ -59,6 +71,7 @@ extension Outbox {
         // Left records and entries without an effect counted against the limit, so that the search continues without
         // the records, and begins again without the entries.
         left.formUnion(selection.left.union(selection.waiting))
+        waiting = waiting.union(selection.waiting).subtracting(selection.left.subtracting(selection.waiting))
         if isChanged { (reader, size) = (NodeReader(in: context, before: unread), 512) }
       }
       // The size doubles, so that all graphs together cost at most twice as much as the last graph.
@@ -132,12 +145,14 @@ extension Outbox {
   /// - Parameters:
   ///   - count: The greatest number of records of each store.
   ///   - left: The records whose requests are left to another program, or wait for a key of another record.
+  ///   - takenKeys: Returns the new keys of the requests of a store, see ``CausalGraph/init(_:taking:)``.
   private func candidates(
     _ count: Int, of reader: NodeReader, without left: Set<StoredRecord>, at date: Date, _ maximumDelay: Duration?,
-    _ maximumLease: Duration?
-  ) -> [OutboxSurplus.Candidate] {
-    reader.completeNodes.flatMap { store, nodes in
-      let graph = CausalGraph(nodes)
+    _ maximumLease: Duration?,
+    taking takenKeys: (StoreIdentifier, [OutboxNode]) throws -> [OutboxRecord: CausalGraph.TakenKey] = { _, _ in [:] }
+  ) throws -> [OutboxSurplus.Candidate] {
+    try reader.completeNodes.flatMap { store, nodes in
+      let graph = CausalGraph(nodes, taking: try takenKeys(store, nodes))
       let excluded = unknownRecords(nodes).union(left.lazy.filter { $0.store == store }.map(\.record))
       let ready = graph.ready(
         at: date, limit: count, longestWait: maximumDelay, longestLease: maximumLease, without: excluded)

@@ -16,6 +16,8 @@ extension Outbox {
     of selection: inout OutboxSelection, _ surplus: inout OutboxSurplus, foundBy reader: NodeReader,
     before unread: UnreadLog, in context: ManagedObjectContext
   ) throws {
+    // Noted without such requests too: each later request that names a record would read that record's entries.
+    if !surplus.isEmpty { surplus.noteUpdatedRecords(in: reader.completeNodes) }
     let newKeys = newKeys(in: selection)
     let namedRecords = namedRecords(in: selection)
     guard !newKeys.isEmpty || !namedRecords.isEmpty else { return }
@@ -24,8 +26,7 @@ extension Outbox {
       var keys = newKeys[store] ?? [:]
       let named = namedRecords[store, default: []].subtracting(keys.keys)
       let updated: Set<OutboxRecord> =
-        named.isEmpty ? [] : Set(nodes.lazy.filter { $0.facts.kind == .update }.map(\.record))
-      if !named.isEmpty { surplus.updatedRecords[store] = updated }
+        named.isEmpty ? [] : surplus.updatedRecords[store] ?? nodes.updatedRecords
       for (record, key) in try updates.newKeys(of: Array(named.intersection(updated))) { keys[record] = key }
       guard !keys.isEmpty else { continue }
       let selected = selection.steps.filter { $0.head.id.storeIdentifier == store }.map(\.record)
@@ -62,6 +63,17 @@ extension Outbox {
         $0.head.id.storeIdentifier == store && !$0.namedRecords.isDisjoint(with: changed)
       }
     }
+  }
+
+  /// The new keys of all first requests of a store. A search without payloads takes a new record for one with the key of
+  /// its insert, although the request may have the key of a later update. When all records seem to wait for each other,
+  /// the new keys show which of them do not. Reads the entries of all records with updates.
+  func newKeys(
+    of nodes: [OutboxNode], in store: StoreIdentifier, foundBy reader: NodeReader, before unread: UnreadLog,
+    in context: ManagedObjectContext
+  ) throws -> [OutboxRecord: CausalGraph.TakenKey] {
+    let updates = UpdateReader(outbox: self, store: store, end: reader.knownEnd, unread: unread, context: context)
+    return try updates.newKeys(of: Array(CausalGraph(nodes).keyTakers))
   }
 
   /// The records that the selected requests name, by store.

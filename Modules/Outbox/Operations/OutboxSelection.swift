@@ -26,4 +26,7 @@ struct OutboxSelection {
   var waiting: Set<StoredRecord> = []
   /// The sendable records beyond the wanted number, from which the next requests are made without another search.
   var surplus = OutboxSurplus()
+
+  /// Whether the search has neither found a request nor left one.
+  var hasNoRecords: Bool { steps.isEmpty && left.isEmpty }
 }

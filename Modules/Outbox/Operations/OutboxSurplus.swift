@@ -22,8 +22,8 @@ struct OutboxSurplus: Sendable {
   var ownedKeys: [StoreIdentifier: Set<OutboxNode.UniqueKey>] = [:]
   /// The records to which entries refer, in the same stores.
   var namedRecords: [StoreIdentifier: Set<OutboxRecord>] = [:]
-  /// The records with updates, in each store where the search has found a request that names another record.
-  var updatedRecords: [StoreIdentifier: Set<OutboxRecord>] = [:]
+  /// The records with updates, in each store.
+  private(set) var updatedRecords: [StoreIdentifier: Set<OutboxRecord>] = [:]
 
   /// A search looks for one record in this number of read entries, and for at least the wanted requests. With a smaller
   /// number the surplus is larger, so that fewer searches read the entries of a large save. With a greater number the
@@ -50,6 +50,11 @@ struct OutboxSurplus: Sendable {
     return Array(candidates.prefix(count))
   }
 
+  /// Notes the records with updates among the entries that the search has read.
+  mutating func noteUpdatedRecords(in nodes: [StoreIdentifier: [OutboxNode]]) {
+    if updatedRecords.isEmpty { updatedRecords = nodes.mapValues(\.updatedRecords) }
+  }
+
   /// Removes records that wait for others.
   mutating func remove(_ records: Set<StoredRecord>) {
     candidates.removeAll { records.contains(StoredRecord(store: $0.store, record: $0.ready.record)) }
@@ -61,4 +66,9 @@ struct OutboxSurplus: Sendable {
     candidates =
       taken.filter { unsent.contains(StoredRecord(store: $0.store, record: $0.ready.record)) } + candidates
   }
+}
+
+extension [OutboxNode] {
+  /// The records with updates.
+  var updatedRecords: Set<OutboxRecord> { Set(lazy.filter { $0.facts.kind == .update }.map(\.record)) }
 }

@@ -1,12 +1,15 @@
 import CoherenceCore
 
-/// Combines the changes of consecutive entries of one record into one change for each property.
+/// Combines the changes of consecutive entries of one record into one change for each property: the changes of the
+/// single request that sends the entries.
 struct MergedChanges {
   private let first: OutboxEntry
   private var last: OutboxEntry
+  /// The changes of attributes and to-one relationships, each with its first base and its last value.
   private var fields: [OutboxChange]
   /// The indices in ``fields``, by the names of the properties.
   private var indices: [String: Int]
+  /// The changes of to-many relationships, without those that later entries have undone.
   private var combinedMembers: [CombinedMembers]
 
   /// The combined changes of members, by relationship.
@@ -27,6 +30,7 @@ struct MergedChanges {
     for change in entry.changes {
       if let index = indices[change.name] {
         fields[index].value = change.value
+        // An insert has no base. The value that it sends is the base of the later change.
         fields[index].base = fields[index].base ?? change.base
       } else {
         indices[change.name] = fields.count
@@ -78,7 +82,8 @@ struct MergedChanges {
 }
 
 extension OutboxChange {
-  /// Whether the last value equals the first base. False for omitted values, which cannot be compared.
+  /// Whether the last value equals the first base. `false` with an omitted value: the copy of a large value has its
+  /// size alone, which another value may have too.
   fileprivate var isUndone: Bool { base != nil && base == value && !hasOmittedValue }
 }
 
@@ -92,6 +97,7 @@ private struct CombinedMembers {
   private var added: Set<OutboxRecord>
   private var removed: Set<OutboxRecord>
   private var isReordered: Bool
+  /// Whether the change of a further entry was added.
   private var isCombined = false
 
   init(_ change: OutboxMembers) {
@@ -125,6 +131,7 @@ private struct CombinedMembers {
     return change
   }
 
+  /// The records in an order that does not depend on the process.
   private static func sorted(_ records: Set<OutboxRecord>) -> [OutboxRecord] {
     records.sorted { ($0.rootName, $0.key) < ($1.rootName, $1.key) }
   }

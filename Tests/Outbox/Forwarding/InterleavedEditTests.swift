@@ -37,6 +37,27 @@ struct InterleavedEditTests {
   }
 
   @Test(arguments: Backend.available)
+  func `a request names a record by the key that the server knows, though the user changes the key after the claim`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertFolders()
+    #expect(try await stack.forwardAll() == 0)
+    try stack.move(to: "G")
+    // The first save makes the entry, and the second one claims it.
+    stack.outbox.coordinator.observer = Interruption(after: 2, .save) {
+      try? stack.edit { context in
+        for folder in try context.fetch(FetchRequest(NoteFolder.self)) { folder.id = "new-\(folder.name)" }
+      }
+    }
+    #expect(try await stack.forwardAll() == 0)
+    let folders = await stack.server.records.filter { $0.value.values["name"] == .string("G") }.keys
+    let calls = await stack.server.calls.dropFirst(3)
+    #expect(calls.map(\.kind) == [.update, .update, .update])
+    #expect(calls.first?.folder == folders.first.map { AttributeValue.string($0) })
+  }
+
+  @Test(arguments: Backend.available)
   func `a list has every edit whose save has returned, though a forwarder makes entries of the log meanwhile`(
     _ backend: Backend
   ) async throws {

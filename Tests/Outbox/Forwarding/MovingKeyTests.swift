@@ -160,6 +160,82 @@ struct MovingKeyTests {
     #expect(calls.last?.folder == .string("s9"))
   }
 
+  @Test(arguments: Backend.available, [true, false])
+  func `an edit after an update of the key that gives way names the record by the server's key`(
+    _ backend: Backend, reportsKey: Bool
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.id = "k1" }
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    await stack.server.script(.answer(reportsKey ? .conflict(["id": "s1"]) : .conflict(["revision": Int64(2)])))
+    try stack.outbox.start(stack.options(conflictPolicy: .acceptServer))
+    await stack.server.untilCalled(2)
+    try stack.change("A") { $0.rank = 6 }
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await stack.server.calls.dropFirst().compactMap(\.id) == [.string("s1"), .string("s1")])
+    #expect(await stack.server.records["s1"]?.values["rank"] == .int(6))
+    #expect(try stack.ids() == ["A": "s1"])
+  }
+
+  @Test(arguments: Backend.available, [true, false])
+  func `a new record with the key of an earlier update is no copy of the record that has given the key up again`(
+    _ backend: Backend, deletes: Bool
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.id = "k1" }
+    let gate = ServerGate()
+    await stack.server.hold(at: gate)
+    await stack.server.script(.answer(.accepted(["id": "k1"])), .answer(.accepted), .answer(.accepted))
+    try stack.outbox.start(stack.options())
+    await stack.server.untilCalled(2)
+    if deletes { try stack.delete("A") } else { try stack.change("A") { $0.id = "k2" } }
+    try insertNote("B", id: "k1", in: stack)
+    gate.open()
+    #expect(try await stack.outbox.flush() == 0)
+    await stack.outbox.stop()
+    #expect(await stack.server.calls.dropFirst(2).map(\.kind) == [deletes ? .delete : .update, .insert])
+    #expect(try stack.ids() == (deletes ? ["B": "k1"] : ["A": "k2", "B": "k1"]))
+  }
+
+  @Test(arguments: Backend.available)
+  func `records that seem to wait for each other by the first key of a new record are sent by its last key`(
+    _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertFolders()
+    try insertMember("B", in: stack)
+    try await stack.forwardAll()
+    // The oldest edit of the circle, whose request takes the key of the other note.
+    try stack.change("A") { $0.rank = 1 }
+    try stack.edit { context in
+      let notes = try ["A", "B"].map { try NoteStack.note($0, in: context) }
+      let folder = try #require(notes[0].folder)
+      let other = try NoteFolder(context: context)
+      other.name = "H"
+      for note in notes { note.folder = other }
+      let id = folder.id
+      context.delete(folder)
+      other.id = id
+    }
+    try stack.edit { context in
+      let notes = try ["A", "B"].map { try NoteStack.note($0, in: context) }
+      notes[0].folder?.id = "h1"
+      (notes[0].id, notes[1].id) = (notes[1].id, "b1")
+    }
+    #expect(try await stack.forwardAll() == 0)
+    let calls = await stack.server.calls.dropFirst(4)
+    #expect(calls.map(\.kind) == [.insert, .update, .update, .delete])
+    let ids = calls.map { $0.values["id"] }
+    #expect(ids[1] == .string("b1") && ids[2] == calls.dropFirst().first?.id)
+  }
+
   /// Gives the folder "F" the key "f1".
   private func changeFolderKey(in stack: NoteStack) throws {
     try stack.edit { context in

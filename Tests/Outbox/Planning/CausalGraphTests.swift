@@ -69,12 +69,65 @@ struct CausalGraphTests {
     let graph = CausalGraph([giving, taking], taking: [second: taken])
     #expect(graph.waiting(second, at: now) == .records([first]))
     #expect(graph.keyTakers(awaitedBy: [second]) == [first])
+    // One save has given the key from the first record to the second.
+    let same = CausalGraph.TakenKey(key: taken.key, transaction: giving.transaction)
+    #expect(CausalGraph([giving, taking], taking: [second: same]).waiting(second, at: now) == .records([first]))
     // The first record has got the key in a later save.
     let earlier = CausalGraph.TakenKey(key: taken.key, transaction: 0)
     #expect(CausalGraph([giving, taking], taking: [second: earlier]).waiting(second, at: now) == nil)
     let other = CausalGraph.TakenKey(key: try #require(taking.uniqueKey), transaction: 3)
     let exchange = CausalGraph([giving, taking], taking: [first: other, second: taken])
     #expect(exchange.waiting(second, at: now) == nil)
+  }
+
+  @Test func `a new record waits for the unanswered insert of a record with its key`() {
+    let insert = SampleEntries.node(.insert, 2, of: 2, number: 7)
+    #expect(ready([SampleEntries.node(.insert, 1, of: 1, groupEnd: 1, number: 7), insert]) == [1])
+    #expect(ready([SampleEntries.node(.insert, 1, of: 1, number: 7), insert]) == [1, 2])
+  }
+
+  @Test func `a key has every value of the identity, and belongs to the entity that identifies its records`() {
+    func identity(_ value: AttributeValue) -> Data {
+      EntryWriter.identity([EntryFormat.Field(name: "number", base: nil, value: .value(value))])
+    }
+    func key(_ value: AttributeValue, _ newValues: [String: OutboxValue] = [:]) -> OutboxNode.UniqueKey? {
+      OutboxNode.UniqueKey(identity(value), in: "TestItem", replacing: newValues)
+    }
+    let seven = SampleEntries.node(.update, 1, of: 1, number: 7).uniqueKey
+    #expect(seven != nil && key(.int(7)) == seven && key(.int(8)) != seven)
+    #expect(key(.int(8), ["number": .value(.int(7))]) == seven)
+    #expect(key(.int(7), ["title": .value(.string("a"))]) == seven)
+    #expect(key(.null) == nil && key(.int(7), ["number": .value(.null)]) == nil)
+    #expect(OutboxNode.UniqueKey(identity(.int(7)), in: "Other") != seven)
+    #expect(OutboxNode.UniqueKey(identity(.int(7)), in: nil) == nil)
+    #expect(OutboxNode.UniqueKey(EntryWriter.identity([]), in: "TestItem") == nil)
+  }
+
+  @Test func `a request that names a record waits for the update of its key, if that update may be sent first`() throws
+  {
+    let (first, second) = (SampleEntries.item(1), SampleEntries.item(2))
+    let key = try #require(SampleEntries.node(.update, 1, of: 3, number: 9).uniqueKey)
+    let taken = CausalGraph.TakenKey(key: key, transaction: 2)
+    func waiting(_ record: OutboxRecord, in nodes: [OutboxNode]) -> CausalGraph.Waiting? {
+      CausalGraph(nodes, taking: [first: taken]).waiting(record, at: now)
+    }
+    func update(_ state: OutboxEntryState = .pending, groupEnd: Int64? = nil) -> OutboxNode {
+      SampleEntries.node(.update, 2, of: 1, state: state, groupEnd: groupEnd, number: 7)
+    }
+    let naming = SampleEntries.node(.update, 3, of: 2, to: [1])
+    #expect(waiting(second, in: [update(), naming]) == .records([first]))
+    // The user decides over a parked update. The server may know the new key after an attempt.
+    #expect(waiting(second, in: [update(.parked), naming]) == nil)
+    #expect(waiting(second, in: [update(.parked, groupEnd: 2), naming]) == .records([first]))
+    // The update waits for the record that has its new key.
+    let owner = SampleEntries.node(.update, 1, of: 3, state: .parked, number: 9)
+    #expect(waiting(second, in: [owner, update(), naming]) == nil)
+    #expect(waiting(second, in: [owner, update(groupEnd: 2), naming]) == .records([first]))
+    // A request on its way has the former key.
+    let sent = SampleEntries.node(
+      .update, 3, of: 2, to: [1], state: .sending, groupEnd: 3, lease: now.addingTimeInterval(60))
+    #expect(waiting(first, in: [update(), sent]) == .records([second]))
+    #expect(waiting(second, in: [update(), SampleEntries.node(.delete, 3, of: 2, from: [1])]) == nil)
   }
 
   @Test func `an update of a circle with a reference does not wait for its key`() throws {
