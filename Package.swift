@@ -303,8 +303,8 @@ let package = Package(
     .testTarget(
       name: "MappingTests",
       dependencies: [
-        "CoherenceMapping", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory", "CoherencePostgreSQL",
-        "CoherenceSQLite", "TestSupport", logging,
+        "CoherenceMapping", "CoherenceActions", "CoherenceStrategies", "CoherenceCore", "CoherenceInMemory",
+        "CoherencePostgreSQL", "CoherenceSQLite", "TestSupport", logging,
       ],
       path: "Tests/Mapping", swiftSettings: strict),
     .testTarget(

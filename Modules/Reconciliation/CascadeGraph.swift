@@ -24,6 +24,11 @@ struct CascadeGraph {
 
   init(_ roots: Set<ManagedObjectID>) { self.roots = roots }
 
+  /// The superfluous records, and all targets of the cascades.
+  var records: Set<ManagedObjectID> {
+    cascades.values.joined().reduce(into: roots) { $0.formUnion($1.targets) }
+  }
+
   mutating func keep(_ ids: Set<ManagedObjectID>) { kept.formUnion(ids) }
 
   /// The cascades of a record that lead to records that stay.

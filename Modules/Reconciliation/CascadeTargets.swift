@@ -1,8 +1,10 @@
 package import CoherenceCore
 
-/// Keeps records that a delete rule would delete together with a superfluous record: the records of the input, which may
-/// have no value for the relationship that leads to them, the records to which links of the input lead, and protected
-/// records.
+/// The records that the rule ``DeleteRule/cascade`` would delete together with superfluous records. Keeps those of them
+/// that have to stay: the records of the input, which may have no value for the relationship that leads to them, the
+/// records to which links of the input lead, and protected records.
+///
+/// Used once by each save or merge, on the thread of its context.
 package struct CascadeTargets {
   private let rows: StoredRows
   private let inputByKey: InputIndex
@@ -29,13 +31,14 @@ package struct CascadeTargets {
 
   /// Takes the kept records out of the relationships with the rule ``DeleteRule/cascade`` of records that will be
   /// deleted, also by the rule itself. The owner of a record that cannot leave the relationship stays, and so does each
-  /// record that a staying record requires. Called before the deletions, and after updates of relationships, which may
-  /// give records of the input other owners.
+  /// record that a staying record requires. Called before the deletions. A merge calls this after its updates, which may
+  /// give records of the input other owners. A save of models calls this before the updates: a record whose model gives
+  /// it another owner keeps a former owner that it cannot leave.
   ///
   /// The cost is one read for each relationship of a level that may lead to a kept record, and one read of staying
   /// records that require others; nothing for a model without such relationships.
   ///
-  /// - Returns: The superfluous records that stay.
+  /// - Returns: The superfluous records that stay. The caller deletes the other superfluous records.
   package func release(from superfluous: [ManagedObject]) throws -> Set<ManagedObjectID> {
     guard !superfluous.isEmpty else { return [] }
     var graph = CascadeGraph(Set(superfluous.map(\.objectID)))
@@ -56,15 +59,17 @@ package struct CascadeTargets {
   }
 
   /// Keeps the owners that kept records cannot leave, and the records that staying records require by other
-  /// relationships.
+  /// relationships. The other targets of a kept owner stay too.
   ///
   /// - Returns: The records that will be deleted.
   private func keepRequired(_ graph: inout CascadeGraph) throws -> Set<ManagedObjectID> {
+    if graph.kept.isEmpty { return graph.keepOwners() }
+    let records = graph.records
     var checked: Set<ManagedObjectID> = []
     while true {
       var deleted = graph.keepOwners()
       var hasGrown = false
-      var unchecked = graph.kept.subtracting(checked)
+      var unchecked = records.subtracting(deleted).subtracting(checked)
       while !unchecked.isEmpty {
         checked.formUnion(unchecked)
         unchecked = try requiredIDs(of: unchecked).intersection(deleted)
@@ -76,7 +81,9 @@ package struct CascadeTargets {
     }
   }
 
-  /// The records that have to stay with other records.
+  /// The targets without which staying records cannot be saved.
+  ///
+  /// - Parameter ids: The staying records.
   private func requiredIDs(of ids: Set<ManagedObjectID>) throws -> Set<ManagedObjectID> {
     let ids = ids.filter { $0.entity.mayRequireRecords }
     guard !ids.isEmpty else { return [] }
@@ -97,17 +104,17 @@ package struct CascadeTargets {
     var visited = graph.roots
     var level = Dictionary(grouping: superfluous, by: \.entity).mapValues { $0.map(\.objectID) }
     while !level.isEmpty {
-      let links = try links(from: level)
+      let branches = try branches(from: level)
       // `subtracting` would visit all records of the former levels in each level.
-      let found = Set(links.flatMap { link in link.targets.filter { !visited.contains($0) } })
+      let found = Set(branches.flatMap { branch in branch.targets.filter { !visited.contains($0) } })
       known.merge(try rows.context.rows(of: Array(found))) { $1 }
       var reached: Set<ManagedObjectID> = []
-      for link in links {
-        let targets = link.targets.filter { !hasLeft(known[$0], link.owner, link.relationship) }
+      for branch in branches {
+        let targets = branch.targets.filter { !hasLeft(known[$0], branch.owner, branch.relationship) }
         guard !targets.isEmpty else { continue }
         reached.formUnion(targets)
-        graph.cascades[link.owner, default: []].append(
-          CascadeGraph.Cascade(relationship: link.relationship, targets: targets))
+        graph.cascades[branch.owner, default: []].append(
+          CascadeGraph.Cascade(relationship: branch.relationship, targets: targets))
       }
       reached.formIntersection(found)
       visited.formUnion(reached)
@@ -119,31 +126,33 @@ package struct CascadeTargets {
     }
   }
 
-  /// The targets of one relationship of one record.
-  private struct Link {
+  /// One relationship of one record with its targets, also with targets that unsaved changes have given to other owners.
+  private struct Branch {
     let owner: ManagedObjectID
     let relationship: RelationshipDescription
     let targets: [ManagedObjectID]
   }
 
-  /// The targets of all relationships that may lead to a record that stays.
+  /// The branches of records that may lead to a staying record.
   ///
-  /// - Parameter owners: The owners by entity.
-  private func links(from owners: [EntityDescription: [ManagedObjectID]]) throws -> [Link] {
-    var links: [Link] = []
+  /// - Parameter owners: The records by entity.
+  private func branches(from owners: [EntityDescription: [ManagedObjectID]]) throws -> [Branch] {
+    var branches: [Branch] = []
     for (entity, ids) in owners {
       for relationship in entity.relationships {
         guard relationship.deleteRule == .cascade, leadsToKept(relationship) else { continue }
         for (owner, destinations) in try targets(of: relationship, from: ids) {
-          links.append(Link(owner: owner, relationship: relationship, targets: destinations))
+          branches.append(Branch(owner: owner, relationship: relationship, targets: destinations))
         }
       }
     }
-    return links
+    return branches
   }
 
-  /// Whether an unsaved change has given a target another owner. The members of an owner without an object are those of
-  /// the store.
+  /// Whether an unsaved change has given a target another owner, although the store has the target as a member: the
+  /// context reads the members of an owner without an object from the store.
+  ///
+  /// - Parameter target: The row of the target, with the unsaved changes; `nil` for a target without a row.
   private func hasLeft(_ target: Row?, _ owner: ManagedObjectID, _ relationship: RelationshipDescription) -> Bool {
     guard let target, let slot = relationship.inverse?.slot else { return false }
     return target[slot] != .reference(owner)
@@ -199,6 +208,7 @@ package struct CascadeTargets {
     return try ownersByName.flatMap { try rows.context.loadMembers(of: $0.key, $0.value) }
   }
 
+  /// Takes the kept records out of one relationship of an owner.
   private func release(
     _ kept: Set<ManagedObjectID>, from owner: ManagedObject, _ relationship: RelationshipDescription
   ) throws {
@@ -210,7 +220,7 @@ package struct CascadeTargets {
 
 extension RelationshipDescription {
   /// Whether a record that stays needs its target to stay too, because the deletion of the target would fail: the
-  /// delete rule at the target forbids the deletion, or clears a reference that is not optional.
+  /// delete rule at the target forbids the deletion, or the record would lose a reference that is not optional.
   fileprivate var keepsTarget: Bool {
     guard !isToMany, let inverse else { return false }
     switch inverse.deleteRule {

@@ -17,7 +17,7 @@ package final class IDsByKey: RowExpectation {
     self.order = order
   }
 
-  /// The keys without a collected row.
+  /// The keys without a row.
   package var missing: [[AttributeValue]] { keys.filter { ids[$0] == nil } }
 
   package var expectedValues: [AttributeValue?] { [] }
@@ -32,6 +32,7 @@ package final class IDsByKey: RowExpectation {
     return .skip
   }
 
+  /// Notes the identifiers of two rows with one key by their stores. A key with rows in one store alone has no entry.
   private func noteStore(of id: ManagedObjectID, _ key: [AttributeValue], besides collected: ManagedObjectID) {
     guard let store = id.storeIdentifier, let other = collected.storeIdentifier,
       store != other || idsByStore[key] != nil
@@ -42,15 +43,17 @@ package final class IDsByKey: RowExpectation {
     idsByStore[key] = found
   }
 
+  /// Whether a row comes before another row with its key: by the order of their stores, and then by age.
   private func isPreferred(_ id: ManagedObjectID, to other: ManagedObjectID) -> Bool {
     let (rank, otherRank) = (order.rank(of: id), order.rank(of: other))
     return rank == otherRank ? id.isOlder(than: other) : rank < otherRank
   }
 
+  /// Never called, because no verdict takes a row.
   package func take(_ row: Row) {}
 }
 
-/// Collects the rows with certain keys.
+/// Collects the rows with certain keys, of all stores that the rows are read from.
 final class RowsByKey: RowExpectation {
   let keySlots: [Int]
   private let keys: Set<[AttributeValue]>

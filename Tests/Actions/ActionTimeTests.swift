@@ -97,6 +97,21 @@ struct ActionTimeoutTests {
     #expect(progress.isCancelled)
   }
 
+  @Test func `a progress that an action first reads after its timeout is cancelled`() async throws {
+    let (begun, gate) = (MockScript(), TaskGate())
+    let action = TaskAction<Void> {
+      try begun.run()
+      await gate.pass()
+      AnyActionHandle.current?.progress.completedUnitCount = 1
+    }
+    let handle = try connect.execute(action, options: options)
+    await begun.untilBegun()
+    await clock.untilSleeping()
+    clock.advance(by: .seconds(30))
+    await #expect { try await handle.value } throws: { ErrorCode.timedOut ~= $0 }
+    #expect(handle.progress.completedUnitCount == 1 && handle.progress.isCancelled)
+  }
+
   @Test func `an action that ends before its timeout succeeds, and its timer is cancelled`() async throws {
     let script = MockScript(waits: true)
     let handle = try connect.execute(MockGenericAction(script: script), options: options)

@@ -139,6 +139,15 @@ struct DetachingTests {
     #expect(stores.isEmpty)
   }
 
+  /// Executes an action that detaches a store when the gate opens.
+  private func executeDetach(of store: any PersistentStore, after gate: TaskGate) throws -> ActionHandle<Void> {
+    try connect.execute(
+      TaskAction { [connect] in
+        await gate.pass()
+        try await connect.detach(persistentStores: [store])
+      })
+  }
+
   /// Waits for another action.
   private struct AwaitingAction: AsyncEntityAction {
     typealias ManagedObjectType = ManagedObject
@@ -153,11 +162,7 @@ struct DetachingTests {
     let store = try attach("Firsts")
     try await connect.start()
     let gate = TaskGate()
-    let caller = try connect.execute(
-      TaskAction { [connect] in
-        await gate.pass()
-        try await connect.detach(persistentStores: [store])
-      })
+    let caller = try executeDetach(of: store, after: gate)
     let running = try connect.execute(AwaitingAction(entityName: "First", awaited: caller))
     while caller.lifecycle.withLock({ $0.waiters.isEmpty }) { await Task.yield() }
     gate.open()
@@ -171,11 +176,7 @@ struct DetachingTests {
     let store = try attach("Firsts")
     try await connect.start()
     let gate = TaskGate()
-    let caller = try connect.execute(
-      TaskAction { [connect] in
-        await gate.pass()
-        try await connect.detach(persistentStores: [store])
-      })
+    let caller = try executeDetach(of: store, after: gate)
     let waiting = try connect.execute(
       ClosureAction(ManagedObject.self, entityName: "First") { _ in }, options: ActionOptions(dependencies: [caller]))
     gate.open()

@@ -76,6 +76,8 @@ struct WaitingActionTests {
     let events = connect.events
     async let stopping: Void = connect.stop(.drain)
     for await case .stateChanged(.stopping) in events { break }
+    // The stop has the lock of the stores from the event until new actions wait. The detach waits for the lock.
+    try await connect.detach(persistentStores: [])
     gate.open()
     await #expect(performing: { try await handle.value }, throws: isDeadlock)
     try await stopping

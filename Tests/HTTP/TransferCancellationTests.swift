@@ -53,20 +53,9 @@ struct TransferCancellationTests {
   func `cancelling during the body of a redirect ends the request and closes the connection`(kind: ClientKind)
     async throws
   {
-    let client = kind.makeClient()
-    let (isHalfway, isClosed) = (Gate(), Gate())
-    let server = try LoopbackServer { _, connection in
-      connection.send(Self.redirect + String(repeating: "x", count: 1000))
-      isHalfway.open()
-      connection.waitUntilClientCloses()
-      isClosed.open()
-    }
-    let task = Task { try await client.send(.get(server.url)) }
-    await isHalfway.wait()
-    task.cancel()
-    await #expect(throws: CancellationError.self) { try await task.value }
-    await isClosed.wait()
-    #expect(server.requests.count == 1)
+    let reply = try UnfinishedReply(Self.redirect + String(repeating: "x", count: 1000))
+    try await reply.cancelRequest(of: kind.makeClient())
+    #expect(reply.server.requests.count == 1)
   }
 
   @Test(arguments: ClientKind.allCases)

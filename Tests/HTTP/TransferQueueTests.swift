@@ -65,6 +65,26 @@ private final class JumpingClock: HTTPClock {
   }
 }
 
+/// A clock that stands still, and releases a slot when the time limit of a request is paused.
+private final class ReleasingClock: HTTPClock {
+  let now = Date()
+  private let permit: TransferPermit
+  private let readings = Atomic<Int>(0)
+
+  init(_ permit: TransferPermit) { self.permit = permit }
+
+  /// The first reading is the start of the time limit.
+  var monotonicTime: Duration {
+    if readings.add(1, ordering: .relaxed).newValue > 1 { permit.release() }
+    return .zero
+  }
+
+  func wait(for duration: Duration) async throws {
+    await Gate().wait()
+    try Task.checkCancellation()
+  }
+}
+
 @Suite("Requests in the queue of a client", .timeLimit(.minutes(15)))
 struct TransferQueueTests {
   @Test(arguments: ClientKind.allCases)
@@ -192,6 +212,20 @@ struct TransferQueueTests {
     await #expect(throws: CancellationError.self) { try await canceled.value }
     #expect(try await service.client.send(service.request("free")).status == .ok)
     service.release()
+  }
+
+  @Test func `a request whose slot becomes free before its wait begins is admitted`() async throws {
+    let queue = TransferQueue(limit: 1)
+    @Sendable func admit() async throws -> TransferPermit {
+      try await queue.admit(to: URL(string: "https://example.org/").flatMap { HTTPOrigin($0) })
+    }
+    let clock = ReleasingClock(try await admit())
+    let client = StubClient { _, request in
+      try await admit().release()
+      return .make(to: request)
+    }
+    let reply = try await client.limited(to: .seconds(1), clock: clock).send(.get("https://example.org/"))
+    #expect(reply.status == .ok)
   }
 
   @Test func `cancelled requests leave no growing number of tickets while every slot is occupied`() async throws {

@@ -1,4 +1,6 @@
+import CoherenceActions
 import CoherenceCore
+import CoherenceInMemory
 import CoherenceMapping
 import CoherenceStrategies
 import Foundation
@@ -91,6 +93,46 @@ struct DestroyTests {
       #expect(error?.code == .storeBusy && error?.isRetryable == true)
     }
     #expect(try stack.makeStranger().count(entity: GroceryRecord.self) == 4)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a Connect manages the entities of destroyed stores, before and after its next start`(backend: Backend)
+    async throws
+  {
+    let directory = TemporaryDirectory()
+    let people = Person.mapping
+    let connect = GenericConnect<ContextStrategy.Mixed>(
+      name: "People", managedObjectModel: try ManagedObjectModel { people }, storeLocation: directory.url)
+    let manager = PersistenceManager(container: connect, storeConfigurations: [backend.newConfiguration()])
+    try await manager.load()
+    try await connect.start()
+    try await manager.save(people, models: [Person(id: 1, name: "Ada", age: 36)], shouldOverwrite: true)
+    try await manager.destroy()
+    let entity = try connect.managedObjectModel.entity(named: people.entityName)
+    #expect(connect.isManaged(entity))
+    #expect(try await manager.count(people) == 0)
+    try await connect.stop()
+    try await connect.start()
+    #expect(connect.isManaged(entity))
+    #expect(try await manager.count(people) == 0)
+    try await connect.stop()
+  }
+
+  @Test func `a load after the stop of a Connect attaches a destroyed store once`() async throws {
+    let people = Person.mapping
+    let connect = GenericConnect<ContextStrategy.Mixed>(
+      name: "People", managedObjectModel: try ManagedObjectModel { people })
+    let configuration = StoreConfiguration(type: .inMemory, overwriteIncompatibleStore: true)
+    let manager = PersistenceManager(container: connect, storeConfigurations: [configuration])
+    try await manager.load()
+    try await connect.start()
+    try await manager.destroy()
+    try await connect.stop()
+    try await manager.load()
+    try await connect.start()
+    let stores = connect.persistentStoreCoordinator.persistentStores
+    #expect(stores.count == 1)
+    try await connect.stop()
   }
 
   @Test func `a destruction whose new store cannot be opened loads no store, and a later load opens all`() throws {

@@ -92,11 +92,9 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = ManualClock()
+    let (time, othersTime) = (ManualClock(), ManualClock())
     let living = try stack.worker(time)
     let (handle, attempt) = try await stack.hold(in: living)
-
-    let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
     for year in 1...3 {
       // The worker sleeps until its next heartbeat, saves the heartbeat, and sleeps again.
@@ -121,11 +119,9 @@ import Testing
     _ backend: Backend
   ) async throws {
     let stack = try ActionStack(backend)
-    let time = ManualClock()
+    let (time, othersTime) = (ManualClock(), ManualClock())
     let living = try stack.worker(time)
     let (handle, attempt) = try await stack.hold(in: living)
-
-    let othersTime = ManualClock()
     let other = try stack.worker(on: stack.makeStranger(), othersTime)
     #expect(try await other.runDueActions() == 0)
     // An attempt of the other worker would end at once.

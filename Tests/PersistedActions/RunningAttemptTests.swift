@@ -3,7 +3,6 @@ import CoherenceCore
 import CoherencePersistedActions
 import CoherenceStrategies
 import Foundation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -107,16 +106,24 @@ import Testing
     }
   }
 
+  /// Begins an attempt of an action, and waits until the action has set its progress.
+  private func advance(
+    in stack: ActionStack, _ time: ManualClock
+  ) async throws -> (worker: PersistedActionWorker, handle: PersistedActionHandle, attempt: Task<Int, any Error>) {
+    let worker = try PersistedActionWorker(stack.container, actions: [Advance.self], clock: time.workerClock)
+    let handle = try stack.enqueue(Advance(board: stack.boardName))
+    let attempt = Task { try await worker.runDueActions() }
+    try await stack.board.until("begun")
+    return (worker, handle, attempt)
+  }
+
   @Test(arguments: Backend.available)
   func `a heartbeat saves the progress of a running action, and the date of the heartbeat`(_ backend: Backend)
     async throws
   {
     let stack = try ActionStack(backend)
     let time = ManualClock()
-    let worker = try PersistedActionWorker(stack.container, actions: [Advance.self], clock: time.workerClock)
-    let handle = try stack.enqueue(Advance(board: stack.boardName))
-    let attempt = Task { try await worker.runDueActions() }
-    try await stack.board.until("begun")
+    let (worker, handle, attempt) = try await advance(in: stack, time)
     for beats in 1...2 {
       await time.untilSleeping()
       #expect(try await (stack.actions.action(handle)?.progress == nil) == (beats == 1))
@@ -132,33 +139,17 @@ import Testing
     #expect(try stack.workerCount() == 0)
   }
 
-  /// Refuses the saves of actions until it has space, as a full disk does.
-  private final class Disk: SaveParticipant {
-    private let hasSpace = Atomic<Bool>(false)
-
-    func free() { hasSpace.store(true, ordering: .releasing) }
-
-    func observes(_ entity: EntityDescription) -> Bool { entity.name == "CoherencePersistedAction" }
-
-    func participate(in save: inout SaveParticipation) throws {
-      if hasSpace.load(ordering: .acquiring) { return }
-      throw CoherenceError(.storeFull, "The disk of the store is full; free some space.")
-    }
-  }
-
   @Test(arguments: Backend.available)
   func `progress that a heartbeat could not save is saved by the next heartbeat`(_ backend: Backend) async throws {
     let stack = try ActionStack(backend)
     let time = ManualClock()
-    let worker = try PersistedActionWorker(stack.container, actions: [Advance.self], clock: time.workerClock)
-    let handle = try stack.enqueue(Advance(board: stack.boardName))
-    let attempt = Task { try await worker.runDueActions() }
-    try await stack.board.until("begun")
-    let disk = Disk()
-    stack.container.persistentStoreCoordinator.addSaveParticipant(disk)
+    let (worker, handle, attempt) = try await advance(in: stack, time)
+    let coordinator = stack.container.persistentStoreCoordinator
+    let outage = Outage(of: "CoherencePersistedAction", in: coordinator.persistentStores[0].identifier)
+    coordinator.addSaveParticipant(outage)
     for isFull in [true, false] {
       await time.untilSleeping()
-      if !isFull { disk.free() }
+      if !isFull { outage.end() }
       time.advance(by: .seconds(10))
       await time.untilSleeping()
       #expect(try await (stack.actions.action(handle)?.progress == nil) == isFull)
@@ -166,7 +157,7 @@ import Testing
     stack.board.open("go")
     #expect(try await attempt.value == 1)
     #expect(worker.statistics.beats == 2)
-    withExtendedLifetime(disk) {}
+    withExtendedLifetime(outage) {}
   }
 
   @Test(arguments: Backend.available)

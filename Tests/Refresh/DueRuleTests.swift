@@ -161,5 +161,7 @@ struct StatusRetryTests {
     #expect(transient.isRetriedAtOnce(after: 2, of: 16) && !transient.isRetriedAtOnce(after: 3, of: 16))
     #expect(transient.isRetriedAtOnce(after: 1, of: 2) && !transient.isRetriedAtOnce(after: 2, of: 2))
     #expect(!CoherenceError(.inputOutput, "The disk is broken.").isRetriedAtOnce(after: 1, of: 16))
+    let lost = CoherenceError(.connectionLost, "The reply was lost.", outcome: .unknown, isRetryable: true)
+    #expect(!lost.isRetriedAtOnce(after: 1, of: 16))
   }
 }

@@ -3,6 +3,7 @@ import CoherenceCore
 import CoherenceRefresh
 import CoherenceStrategies
 import Foundation
+import Synchronization
 import Testing
 import TestRandom
 import TestSupport
@@ -104,6 +105,27 @@ struct RefreshOnStoresTests {
     try await program.end()
   }
 
+  @Test(arguments: Backend.available, [false, true])
+  func `a lease that was saved although the reply was lost prevents no further attempt`(
+    backend: Backend, isRetryable: Bool
+  ) async throws {
+    let source = Source()
+    let losesReplies = Atomic<Bool>(false)
+    var place = try Place(backend)
+    place.configuration.type = try FailingStore.type(over: place.configuration.type, isRetryable: isRetryable) { _ in
+      losesReplies.load(ordering: .acquiring) ? .lossAfterSave : nil
+    }
+    let program = try place.program()
+    try program.refresher.register(list: Song.self) { try await source.load($0) }
+
+    losesReplies.store(true, ordering: .releasing)
+    await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.connectionLost ~= $0 }
+    losesReplies.store(false, ordering: .releasing)
+    #expect(try await program.refresher.status(of: Song.self)?.leaseEnd != nil)
+    #expect(try await program.refresher.refresh(Song.self).lastSyncStatus == .succeeded)
+    try await program.end()
+  }
+
   @Test(arguments: Backend.available)
   func `a refresh of the records of one store succeeds although another store cannot be read`(
     backend: Backend
@@ -121,10 +143,13 @@ struct RefreshOnStoresTests {
   func `a page with records of two stores comes again after a failure of the second store`(
     backend: Backend
   ) async throws {
-    let (source, refusal) = (Source(), SaveRefusal())
+    let source = Source()
+    let isRefusing = Atomic<Bool>(false)
     let program = try Place(backend).program()
     var configuration = backend.configuration(named: UUID().uuidString.filter(\.isHexDigit))
-    configuration.type = try refusal.type(for: configuration.type)
+    configuration.type = try FailingStore.type(over: configuration.type) { _ in
+      isRefusing.load(ordering: .acquiring) ? .refusal : nil
+    }
     let second = try program.connect.attachPersistentStore(for: configuration)
     let context = program.connect.newBackgroundContext()
     try context.performAndWait {
@@ -138,10 +163,10 @@ struct RefreshOnStoresTests {
       return DeltaPage(records: [1, 2].map { MergeRecord(["id": $0, "title": "new"]) }, cursor: "a")
     }
 
-    refusal.isOn = true
+    isRefusing.store(true, ordering: .releasing)
     await #expect { try await program.refresher.refresh(Song.self) } throws: { ErrorCode.partialSave ~= $0 }
     #expect(try await program.refresher.status(of: Song.self)?.cursor == nil)
-    refusal.isOn = false
+    isRefusing.store(false, ordering: .releasing)
     #expect(try await program.refresher.refresh(Song.self).cursor == "a")
     #expect(try await program.titles() == ["new", "new"])
     #expect(source.cursors == [nil, nil])
@@ -199,12 +224,7 @@ struct RefreshOnStoresTests {
     try await body.begin(in: program)
     let stopping = Task { await program.refresher.stop() }
     for await _ in body.canceled.stream { break }
-    for _ in 0..<20 {
-      #expect(try await program.refresher.status(of: Song.self)?.leaseEnd != nil)
-    }
-    body.gate.continuation.finish()
-    await stopping.value
-    #expect(try await program.refresher.status(of: Song.self)?.leaseEnd == nil)
+    try await body.end(during: stopping, of: program)
     try await program.end()
   }
 

@@ -48,12 +48,7 @@ struct RefreshStopTests {
     await program.refresher.start()
     for await _ in body.canceled.stream { break }
     let stopping = Task { await program.refresher.stop() }
-    for _ in 0..<20 {
-      #expect(try await program.refresher.status(of: Song.self)?.leaseEnd != nil)
-    }
-    body.gate.continuation.finish()
-    await stopping.value
-    #expect(try await program.refresher.status(of: Song.self)?.leaseEnd == nil)
+    try await body.end(during: stopping, of: program)
     try await program.end()
   }
 

@@ -23,7 +23,7 @@ public protocol ActionProxy: AnyObject, Sendable {
 
   /// The progress of the action, which the action sets by ``AnyActionHandle/current`` or ``ActionContext/progress``. Both
   /// are optional: `context.progress?.completedUnitCount += 1`.
-  /// Cancelling the progress cancels the action.
+  /// Cancelling the progress cancels the action. A cancellation of the action, and its timeout, cancel the progress.
   ///
   /// The counts may be read and written from any thread. Foundation reads the other properties without a lock on Linux:
   /// take the fraction from ``progressUpdates``, and the cancellation from ``completionStatus``. The progress cannot have

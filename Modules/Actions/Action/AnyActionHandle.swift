@@ -56,11 +56,12 @@ public class AnyActionHandle: ActionProxy, @unchecked Sendable {
   public final var progress: Progress { sharedProgress }
   public final var progressUpdates: AsyncStream<ActionProgress> { sharedProgress.updates() }
 
-  /// Made at the first access, because few actions report progress.
+  /// Made at the first access, because few actions report progress. A cancellation or a timeout before this access has
+  /// found no progress to cancel.
   private final var sharedProgress: SharedProgress {
     lifecycle.withLock { lifecycle in
       if let progress = lifecycle.progress { return progress }
-      let progress = SharedProgress(state: lifecycle.state, isCanceled: lifecycle.status == .canceled) { [weak self] in
+      let progress = SharedProgress(state: lifecycle.state, isCanceled: lifecycle.isCanceledOrExpired) { [weak self] in
         self?.cancel()
       }
       lifecycle.progress = progress

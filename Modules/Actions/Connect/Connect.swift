@@ -3,6 +3,8 @@ public import CoherenceStrategies
 
 /// A persistent container that manages entities and executes actions on them.
 ///
+/// ``ActionManager`` has the functions that execute actions: `any Connect & ActionManager` is a Connect with any strategy.
+///
 /// An entity is *managed* while the Connect is started, one of its stores holds the entity, the entity is not abstract, and
 /// the model names the attributes that identify the entity's records. These attributes are, in this order:
 /// 1. `userInfo["uniquenessAttributes"]` of the entity or of its nearest ancestor with this setting, a list of attribute
@@ -53,8 +55,9 @@ public protocol Connect: PersistentContainer {
   ///     for.
   ///   - limit: The longest time to wait; `nil` for no limit.
   /// - Throws: ``ErrorCode/timedOut`` after the limit, and ``ErrorCode/illegalState`` on the main actor when an action
-  ///   waits for the main actor. In both cases the stop continues in the background, and another call joins it. Otherwise
-  ///   the first error of closing a store; the other stores are closed nevertheless.
+  ///   waits for the main actor. In both cases the stop continues in the background, and another call joins it.
+  ///   ``ErrorCode/storeDetached`` when another caller removes one of the stores from the coordinator at the same time;
+  ///   the other stores are closed nevertheless.
   func stop(_ mode: StopMode, within limit: Duration?) throws
 
   /// Stops the Connect without blocking a thread. Effect and errors are those of the blocking form. Cancelling the
@@ -74,14 +77,14 @@ public protocol Connect: PersistentContainer {
   /// the Connect is stopping, the call cancels no action, and waits only.
   ///
   /// - Throws: ``ErrorCode/storeDetached`` when one of the stores is not attached here; ``ErrorCode/deadlock`` when one
-  ///   of these actions calls this, or waits for the caller. No store is closed then. Otherwise the first error of
-  ///   closing a store; the other stores are closed nevertheless.
+  ///   of these actions calls this, or waits for the caller. No store is closed then.
   func detach(persistentStores: [any PersistentStore]) async throws
 
   /// The present state.
   var state: ConnectState { get }
 
-  /// Whether waiting actions continue to wait. A suspended Connect accepts actions, and its running actions continue.
+  /// Whether the Connect is suspended: no waiting action begins. A suspended Connect accepts actions, and its running
+  /// actions continue. `false` by default.
   var suspended: Bool { get set }
 
   /// A new stream of the events from now on, in order, until the Connect is released. The stream keeps every event until

@@ -31,7 +31,8 @@ extension GenericConnect {
   /// Detaches every store of the coordinator, also stores added to the coordinator directly.
   ///
   /// - Parameter attachments: Receives the attachment of each detached store, so that a later start can attach it again.
-  /// - Throws: The first error of closing a store. The other stores are closed nevertheless.
+  /// - Throws: ``ErrorCode/storeDetached`` when another caller removes one of the stores from the coordinator at the
+  ///   same time. The other stores are closed nevertheless.
   func detachAll(_ attachments: inout [StoreAttachment]) throws {
     let stores = persistentStoreCoordinator.persistentStores
     // A store removed from the coordinator directly is not attached again.

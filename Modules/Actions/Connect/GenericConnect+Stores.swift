@@ -41,7 +41,7 @@ extension GenericConnect {
   /// - Throws: ``ErrorCode/storeDetached`` when the store is not attached here; ``ErrorCode/deadlock`` when one of
   ///   these actions calls this, or waits for the caller; ``ErrorCode/illegalState`` on the main actor when an action
   ///   of the Connect waits for the main actor. The store stays attached then, and after a deadlock no action is
-  ///   cancelled. Errors of closing the store are thrown too.
+  ///   cancelled.
   public final func detach(persistentStore: any PersistentStore) throws {
     try detach(persistentStores: [persistentStore])
   }

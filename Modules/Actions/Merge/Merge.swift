@@ -47,7 +47,8 @@ struct Merge {
       let linkedIDs = try linkedIDs(of: plan)
       let writer = MergeWriter(basis, insertingInto: store, keeping: cascadeEdits, linkedIDs: linkedIDs)
       let omitted = try writer.apply(plan)
-      result.updated -= omitted.updates
+      result.updated -= omitted.updates + omitted.equalUpdates
+      result.unchanged += omitted.equalUpdates
       result.deleted -= omitted.deletions
       result.skipped += omitted.updates + omitted.deletions
     }

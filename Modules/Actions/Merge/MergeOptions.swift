@@ -81,9 +81,9 @@ public struct MergeOptions: Sendable, Hashable {
     case incomingWins
     /// Local edits win, for each property: the unsaved edits of the view at the time of the plan, and the edits that
     /// other writers save between the plan and the save. Other properties get the input's values. A locally deleted
-    /// record is neither changed nor inserted again, and a record with edits is not deleted, nor by the delete rule of a
-    /// deleted record. A record whose differing properties are all edited counts as skipped. The context's merge policy
-    /// is not used.
+    /// record is neither changed nor inserted again, and a record with edits is not deleted. Nor does the delete rule of
+    /// a deleted record delete a record with unsaved edits of the view. A record whose differing properties are all
+    /// edited counts as skipped. The context's merge policy is not used.
     case localWins
   }
 

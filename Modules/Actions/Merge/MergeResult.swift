@@ -11,7 +11,8 @@ public struct MergeResult: Sendable, Hashable {
   /// Records that the condition, local edits or pending edits protected, and input records that a policy left out.
   public internal(set) var skipped = 0
   /// Records that another writer changed or deleted during the merge, so that the context's merge policy decided. They
-  /// also count as updated or deleted, unless the policy gave up the merge's change.
+  /// also count as updated or deleted, unless the policy gave up the merge's change, or only a delete rule or a link of
+  /// another record changes them.
   public internal(set) var conflicts = 0
 
   /// Records whose pending edits the merge kept against its input: at least one property, the record itself, or its

@@ -4,9 +4,9 @@
 /// whose requirements can finish (Kahn's algorithm). Actions that remain wait, directly or not, for the waiter or for a
 /// cycle of actions. The cost is proportional to the number of collected actions and of their requirements.
 struct DeadlockDetector<Item: AnyObject> {
-  /// The condition under which an action can finish: of each of some groups of actions, a number of actions has finished.
+  /// The condition under which an action can finish: groups of actions, of each of which a number must finish first.
   struct Requirement {
-    /// A group with fewer actions than its number is never complete.
+    /// The groups with their numbers. A group with fewer actions than its number is never complete.
     fileprivate let groups: [(actions: [Item], count: Int)]
 
     /// The action can finish by itself.
@@ -25,25 +25,29 @@ struct DeadlockDetector<Item: AnyObject> {
     func and(_ other: Requirement) -> Requirement { Requirement(groups: groups + other.groups) }
   }
 
-  /// A group of the requirement of an action.
+  /// The name of a group: the action whose requirement has the group, and the index of the group in the requirement.
   private struct Group: Hashable {
     let action: ObjectIdentifier
     let index: Int
   }
 
-  /// By action, the groups with it, and the actions that require them.
+  /// By action, the groups that contain the action, each with the action whose requirement has the group.
   private var dependents: [ObjectIdentifier: [(action: Item, group: Group)]] = [:]
-  /// By group, the number of actions that must still be proved to finish.
+  /// By group, the number of further actions whose proof to finish completes the group; negative for a group with more
+  /// such actions than it needs.
   private var missingCounts: [Group: Int] = [:]
   /// By collected action, the number of its groups without a proof that enough actions of the group finish.
   private var unprovenCounts: [ObjectIdentifier: Int] = [:]
   /// Actions proved to finish, whose dependents still await their update.
   private var finishable: [Item] = []
 
+  /// Proves which of the awaited and required actions can finish.
+  ///
   /// - Parameters:
   ///   - awaited: The actions that the waiter is about to wait for.
   ///   - waiter: The waiting action; `nil` for a waiter outside of actions.
-  ///   - requirement: Returns the requirement of an action. Called once for each collected action, and not for the waiter.
+  ///   - requirement: Returns the requirement of an action. Called once for each collected action, and not for the
+  ///     waiter.
   init(awaited: [Item], by waiter: Item?, requirement: (Item) -> Requirement) {
     collect(from: awaited, except: waiter, requirement)
     while let action = finishable.popLast() {
@@ -71,7 +75,7 @@ struct DeadlockDetector<Item: AnyObject> {
     }
   }
 
-  /// Notes that an action of a group can finish.
+  /// Notes that an action of a group can finish, and with it perhaps the action whose requirement has the group.
   private mutating func countDown(_ group: Group, of action: Item) {
     let missingCount = missingCounts[group, default: 0] - 1
     missingCounts[group] = missingCount

@@ -12,11 +12,12 @@ public import HTTPTypes
 /// struct RefreshAlbums: AsyncEntityAction {
 ///   typealias ManagedObjectType = Album
 ///   let http: any HTTPClient
+///   let url: URL
 ///
 ///   func execute(context: ActionContext) async throws -> MergeResult {
-///     let reply = try await http.send(HTTPRequest(url: URL(string: "https://music.example/albums")!))
+///     let reply = try await http.send(HTTPRequest(method: .get, url: url)).successful()
 ///     let albums = try reply.decode([AlbumRecord].self)
-///     return try await context.perform { try context.merge(records: albums.map(\.record), for: .album) }
+///     return try await context.perform { try context.merge(records: albums, for: context.entity(for: Album.self)) }
 ///   }
 /// }
 /// ```

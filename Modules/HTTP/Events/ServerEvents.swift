@@ -20,7 +20,7 @@ extension HTTPClient {
   }
 }
 
-/// The events that a server sends; see ``HTTPClient/events(_:options:)``.
+/// The events that a server sends; see ``HTTPClient/events(_:options:)``. Each iterator has a connection of its own.
 public struct ServerEvents: AsyncSequence, Sendable {
   public typealias Element = ServerEvent
   public typealias Failure = any Error
@@ -31,24 +31,27 @@ public struct ServerEvents: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(request, client, options) }
 
+  /// Reads the events over one connection at a time, for one task. Its release closes the connection.
   public struct Iterator: AsyncIteratorProtocol {
     private var request: HTTPRequest
     private let client: any HTTPClient
     private let options: ServerEventOptions
+    /// The parser of the present connection, or of the last one. Its `lastEventID` goes into the next request.
     private var parser: ServerEventParser
-    /// The body of the present connection.
+    /// The body of the present connection; `nil` before a connection.
     private var body: HTTPBody?
-    /// Complete events, the last of them first.
+    /// The events that `next` has not returned yet, the last of them first.
     private var events: [ServerEvent] = []
     /// The latest reconnection time of the server, which outlasts its connection; `nil` for the time of the options.
     private var reconnectionTime: Duration?
     /// The shortest delay before the next connection, which the last failure has asked for.
     private var advisedDelay = Duration.zero
-    /// The number of connections since the last event that failed, or ended without an event.
+    /// The number of failures since the last event. A connection that ends without an event is a failure too.
     private var failureCount = 0
     /// Whether the present connection has brought an event.
     private var hasEvents = false
     private var isFirstConnection = true
+    /// Whether the sequence has ended, by the status 204 or by an error.
     private var isAtEnd = false
 
     init(_ request: HTTPRequest, _ client: any HTTPClient, _ options: ServerEventOptions) {
@@ -79,7 +82,8 @@ public struct ServerEvents: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Reads the next part of the body, and connects first where necessary.
+    /// Reads the next part of the body into `events`, which may stay empty, and connects first where necessary. After a
+    /// failure that may pass, the next call connects again.
     private mutating func readPart() async throws {
       do {
         if body == nil { try await connect() }
@@ -97,9 +101,10 @@ public struct ServerEvents: AsyncSequence, Sendable {
       }
     }
 
-    /// Ends the connection, after which the next read connects again. Throws after the maximum number of failures.
+    /// Ends the connection, after which the next read connects again.
     ///
     /// - Parameter error: The error of the connection; `nil` for a body that the server has ended.
+    /// - Throws: The error, or an error for a body without an event, after the maximum number of failures.
     private mutating func endConnection(with error: CoherenceError?) throws {
       body = nil
       let advice = error.flatMap { RetryPolicy.advisedDelay(of: $0, at: options.clock.now) }
@@ -136,7 +141,9 @@ public struct ServerEvents: AsyncSequence, Sendable {
       (body, hasEvents) = (stream.body, false)
     }
 
-    /// Waits for the next part; throws ``ErrorCode/httpTimedOut`` at the deadline.
+    /// Waits for the next part of a body; `nil` at its end.
+    ///
+    /// - Throws: ``ErrorCode/httpTimedOut`` at the deadline; the error of the connection.
     private func nextPart(of body: HTTPBody) async throws -> Data? {
       @Sendable func read() async throws -> Data? {
         var parts = body.makeAsyncIterator()

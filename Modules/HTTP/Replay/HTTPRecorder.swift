@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```swift
 /// let recorder = HTTPRecorder(URLSessionClient())
-/// try await RefreshAlbums(http: recorder).run()
+/// try await connect.execute(RefreshAlbums(http: recorder, url: url)).value
 /// try recorder.write(to: file)
 /// ```
 ///

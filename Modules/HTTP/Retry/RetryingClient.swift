@@ -3,7 +3,8 @@ public import Foundation
 public import HTTPTypes
 public import Logging
 
-/// Repeats requests after transient failures.
+/// Repeats requests after transient failures: after an error that is retryable, and after a reply with a status of the
+/// policy. May be used from any thread.
 public struct RetryingClient: HTTPClient {
   private let base: any HTTPClient
   private let policy: HTTPRetryPolicy
@@ -46,6 +47,7 @@ public struct RetryingClient: HTTPClient {
     try await retry(request) { try await base.stream(request, body: body) }
   }
 
+  /// Runs an operation until its reply or error is returned or thrown. A reply that another attempt replaces is discarded.
   private func retry<Reply: AnyHTTPReply>(
     _ request: HTTPRequest, _ operation: () async throws -> Reply
   ) async throws -> Reply {
@@ -67,7 +69,7 @@ public struct RetryingClient: HTTPClient {
     }
   }
 
-  /// The delay before the next attempt; `nil` for a reply to return.
+  /// The delay before the next attempt: the back-off, or a longer `Retry-After`; `nil` for a reply to return.
   private func delay(after reply: some AnyHTTPReply, attempt: Int) -> Duration? {
     let status = reply.response.status.code
     guard attempt < policy.attempts, policy.statuses.contains(status),
@@ -93,7 +95,13 @@ public struct RetryingClient: HTTPClient {
 }
 
 extension HTTPClient {
-  /// Wraps this client so that requests are repeated after transient failures; see ``RetryingClient``.
+  /// Wraps this client so that requests are repeated after transient failures; see ``RetryingClient``. The jitter comes
+  /// from the random numbers of the system.
+  ///
+  /// - Parameters:
+  ///   - policy: The conditions, the delays and the number of attempts.
+  ///   - clock: Waits between attempts.
+  ///   - logger: Logs each further attempt.
   public func retrying(
     _ policy: HTTPRetryPolicy = HTTPRetryPolicy(), clock: any HTTPClock = .system,
     logger: Logger = Logger(label: "coherence.http")

@@ -1,11 +1,14 @@
 public import CoherenceCore
 
 // The asynchronous forms of the manager's methods. Each works in a new context and blocks no thread of the caller, so
-// its arguments and results are sendable. A cancelled task stops a fetch between batches, and a save before its commit;
-// both throw `CancellationError`, and nothing is saved.
+// its arguments and results are sendable. The cancellation of the task stops a fetch between batches, and a save before
+// its commit. Both throw `CancellationError`, and the transaction is rolled back. With `saveEvery`, earlier transactions
+// stay committed.
 
 extension PersistenceManager {
   /// Runs the synchronous form of a method in a new context, on the queue of this context.
+  ///
+  /// - Throws: `CancellationError` in place of ``ErrorCode/cancelled``; the other errors of the block.
   final func inWorker<T: Sendable>(
     _ body: @escaping @Sendable (ManagedObjectContext) throws -> T
   ) async throws -> T {
@@ -13,7 +16,7 @@ extension PersistenceManager {
     do {
       return try await context.perform { try body(context) }
     } catch let error as CoherenceError where error.code == .cancelled {
-      // Cancellation before the work begins throws the same error.
+      // As `perform` does when the task is cancelled before the block begins.
       throw CancellationError()
     }
   }
@@ -110,7 +113,8 @@ extension PersistenceManager {
     try await inWorker { try self.delete(entity: entity, uids: uids, context: $0) }
   }
 
-  /// Deletes the records that satisfy a predicate, in one transaction; see the synchronous form.
+  /// Deletes the records that satisfy a predicate, in one transaction; see the synchronous form. With `saveEvery`, a
+  /// cancellation keeps the transactions that are committed.
   @discardableResult
   public final func delete<Record: DataRecord>(
     entity: Record.Type, predicate: FetchPredicate?, saveEvery: Int? = nil
@@ -141,7 +145,8 @@ extension PersistenceManager {
     try await inWorker { try self.batchDeleteAll(entity: entity, context: $0) }
   }
 
-  /// Deletes all records of an entity by the model's delete rules; see the synchronous form.
+  /// Deletes all records of an entity by the model's delete rules, in one transaction; see the synchronous form. With
+  /// `saveEvery`, a cancellation keeps the transactions that are committed.
   @discardableResult
   public final func manualDeleteAll<Record: DataRecord>(
     entity: Record.Type, saveEvery: Int? = nil

@@ -36,7 +36,7 @@ extension PersistenceManager {
     }
   }
 
-  /// Whether the manager has attached stores.
+  /// Whether the manager has attached stores. May be used from any thread.
   public final var isLoaded: Bool { !container.persistentStoreCoordinator.persistentStores.isEmpty }
 
   /// Removes the stores with all of their content, loads empty stores, and then calls the completion on the main queue;
@@ -62,12 +62,15 @@ extension PersistenceManager {
 
   // MARK: On the lifecycle queue
 
+  /// Runs a block on the lifecycle queue, which runs loads and destructions one after the other, without blocking the
+  /// caller.
   private func onLifecycleQueue(_ body: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
       lifecycleQueue.async { continuation.resume(with: Result { try body() }) }
     }
   }
 
+  /// Attaches the configured stores, all or none. Called on the lifecycle queue.
   private func attachStores() throws {
     try findModel()
     guard !isLoaded else {
@@ -98,9 +101,8 @@ extension PersistenceManager {
     }
     let attachments = environments.map { environment in
       Result {
-        try coordinator.addPersistentStore(
-          type: environment.type, configurationName: environment.configurationName, at: environment.url,
-          options: environment.options)
+        // By the container: a Connect manages the entities of a store only if it attaches the store itself.
+        try container.attachPersistentStore(for: configuration(of: environment))
       }
     }
     do {
@@ -115,15 +117,34 @@ extension PersistenceManager {
     try erased.get()
   }
 
+  /// The configuration that attaches a store again: the configured one, if the store has one. By another configuration a
+  /// Connect would attach the store beside the store of a later `load`.
+  private func configuration(of environment: StoreEnvironment) -> StoreConfiguration {
+    let configured = storeConfigurations.first { configuration in
+      guard configuration.type == environment.type, configuration.name == environment.configurationName,
+        configuration.options == environment.options
+      else { return false }
+      return (try? url(of: configuration)) == environment.url
+    }
+    return configured
+      ?? StoreConfiguration(
+        name: environment.configurationName, type: environment.type, options: environment.options,
+        location: environment.url)
+  }
+
+  /// The location of a configured store; `nil` for a store without a location.
+  private func url(of configuration: StoreConfiguration) throws -> URL? {
+    let factory = try container.persistentStoreCoordinator.factory(for: configuration.type)
+    return configuration.resolveURL(
+      defaultStorePrefix: container.name, storeLocation: container.storeLocation, usesFiles: factory.usesFiles)
+  }
+
   /// The environments of the configured stores.
   private func environments() throws -> [StoreEnvironment] {
     let coordinator = container.persistentStoreCoordinator
     return try storeConfigurations.map { configuration in
-      let factory = try coordinator.factory(for: configuration.type)
-      return coordinator.environment(
-        type: configuration.type, configurationName: configuration.name,
-        at: configuration.resolveURL(
-          defaultStorePrefix: container.name, storeLocation: container.storeLocation, usesFiles: factory.usesFiles),
+      coordinator.environment(
+        type: configuration.type, configurationName: configuration.name, at: try url(of: configuration),
         options: configuration.options)
     }
   }

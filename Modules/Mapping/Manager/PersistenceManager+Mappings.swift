@@ -139,6 +139,10 @@ extension PersistenceManager {
 
 extension PersistenceManager {
   /// Fetches the models of the records that satisfy a condition; see the synchronous form.
+  ///
+  /// Works in a new context, and blocks no thread of the caller. A cancelled task stops the fetch between batches.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task.
   public final func fetchModels<Model: Sendable>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil, sort: [SortKey] = [], limit: Int? = nil,
     offset: Int = 0
@@ -149,6 +153,8 @@ extension PersistenceManager {
   }
 
   /// Fetches the models of some uids; see the synchronous form.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task.
   public final func fetchModels<Model: Sendable, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uids: [Uid]
   ) async throws -> [Model] {
@@ -156,6 +162,8 @@ extension PersistenceManager {
   }
 
   /// Fetches the model of a uid; see the synchronous form.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task.
   public final func fetchModel<Model: Sendable, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uid: Uid
   ) async throws -> Model? {
@@ -163,6 +171,8 @@ extension PersistenceManager {
   }
 
   /// Counts the records that satisfy a condition; see the synchronous form.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task.
   public final func count<Model: Sendable>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate? = nil
   ) async throws -> Int {
@@ -170,6 +180,10 @@ extension PersistenceManager {
   }
 
   /// Saves models as records, in one transaction; see the synchronous form.
+  ///
+  /// Works in a new context, and blocks no thread of the caller. A cancelled task stops the save before its commit.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task. Nothing is saved then.
   @discardableResult
   public final func save<Model: Sendable>(
     _ mapping: Mapping<Model>, models: [Model], shouldOverwrite: Bool, duplicates: DuplicateUids = .lastWins,
@@ -182,6 +196,8 @@ extension PersistenceManager {
   }
 
   /// Deletes the records of some uids; see the synchronous form.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task. Nothing is deleted then.
   @discardableResult
   public final func delete<Model: Sendable, Uid: AttributeConvertible>(
     _ mapping: Mapping<Model>, uids: [Uid]
@@ -190,6 +206,8 @@ extension PersistenceManager {
   }
 
   /// Deletes the records of some models; see the synchronous form.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task. Nothing is deleted then.
   @discardableResult
   public final func deleteModels<Model: Sendable>(
     _ mapping: Mapping<Model>, models: [Model]
@@ -198,6 +216,8 @@ extension PersistenceManager {
   }
 
   /// Deletes the records that satisfy a condition; see the synchronous form.
+  ///
+  /// - Throws: The errors of the synchronous form; `CancellationError` for a cancelled task. Nothing is deleted then.
   @discardableResult
   public final func delete<Model: Sendable>(
     _ mapping: Mapping<Model>, where predicate: FetchPredicate?

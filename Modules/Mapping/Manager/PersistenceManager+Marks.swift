@@ -71,9 +71,7 @@ extension PersistenceManager {
     entity: T.Type, uids: [T.UidType], context: ManagedObjectContext? = nil
   ) throws {
     try marking(T.entityName, in: context) { transaction in
-      for record in try transaction.records(T.self, with: uids, and: T.wasDeleted(false)) {
-        try record.markAsDeleted(in: transaction.context)
-      }
+      try transaction.context.markAsDeleted(transaction.records(T.self, with: uids, and: T.wasDeleted(false)))
     }
   }
 
@@ -82,9 +80,7 @@ extension PersistenceManager {
     entity: T.Type, context: ManagedObjectContext? = nil
   ) throws {
     try marking(T.entityName, in: context) { transaction in
-      for record in try transaction.records(T.self, where: T.wasDeleted(false), sort: []) {
-        try record.markAsDeleted(in: transaction.context)
-      }
+      try transaction.context.markAsDeleted(transaction.records(T.self, where: T.wasDeleted(false), sort: []))
     }
   }
 

@@ -1,7 +1,8 @@
 public import CoherenceCore
 
 extension PersistenceManager {
-  /// Fetches the records to upload: made, edited or deleted locally.
+  /// Fetches the records to upload: made, edited or deleted locally. The records with the mark of deletion are among
+  /// them; ``fetchRecordsToUpdate(entity:context:)`` and ``fetchRecordsToDelete(entity:context:)`` separate the two.
   ///
   /// - Parameters:
   ///   - entity: The class of the records, if the type of the result leaves it open.

@@ -166,7 +166,7 @@ open class PersistenceManager: @unchecked Sendable {
   /// - Returns: The number of deleted records, without the records that delete rules added.
   /// - Throws: ``ErrorCode/contextWithoutStore`` before `load`; ``ErrorCode/wrongContext``;
   ///   ``ErrorCode/unknownEntity``; ``ErrorCode/invalidPredicate``; ``ErrorCode/deleteDenied``; errors of the store.
-  ///   Nothing is deleted then.
+  ///   Nothing is deleted then, except by earlier transactions with `saveEvery`.
   @discardableResult
   open func delete<Record: DataRecord>(
     entity: Record.Type, predicate: FetchPredicate?, saveEvery: Int? = nil, context: ManagedObjectContext? = nil
@@ -207,6 +207,9 @@ open class PersistenceManager: @unchecked Sendable {
 
   /// Removes the stores with all of their content, and loads empty stores in their places. Before `load`, the existing
   /// stores are removed too. Contexts stay usable; objects of the former records throw ``ErrorCode/storeDetached``.
+  ///
+  /// A store whose factory is no ``StoreErasing`` is set aside, and its content stays. The factories of this package erase
+  /// their stores.
   ///
   /// A store that another container of this process has attached is not destroyed. Other processes that use a store
   /// cannot be detected; see <doc:CoherenceMapping#Destroying>.

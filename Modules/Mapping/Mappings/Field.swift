@@ -71,6 +71,19 @@ public struct Field<Model>: Sendable {
       keyPath: keyPath, codingKey: codingKey, isJSON: true, access: FieldAccess(json: keyPath))
   }
 
+  /// Reports a property whose type is no attribute type. The compiler chooses this initialiser for such types alone.
+  @available(
+    *, unavailable,
+    message:
+      "no attribute has the type of the property; write 'json:' before the key path to store JSON text, or declare the type with 'AttributeConvertible'"
+  )
+  public init<Value: Codable & SendableMetatype>(
+    _ name: String, _ keyPath: any KeyPath<Model, Value> & Sendable, codingKey: String? = nil,
+    renamedFrom formerNames: String...
+  ) {
+    self.init(name, json: keyPath, codingKey: codingKey)
+  }
+
   @usableFromInline
   init(
     _ attribute: Attribute, keyPath: any PartialKeyPath<Model> & Sendable, codingKey: String?, isJSON: Bool,

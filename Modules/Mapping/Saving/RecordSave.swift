@@ -67,9 +67,10 @@ struct RecordSave<Record: RecordFromModel> {
     }
     // The records to mark come first, because the delete rule of another record would mark them too.
     let marked = try withoutModel.filter { try !marks.deletes($0) }
-    for record in try marked + withoutModel.filter({ try marks.deletes($0) })
-    where try !staying.contains(record.objectID) && marks.remove(record) {
-      result.deleted += 1
+    let removed = try marked + withoutModel.filter { try marks.deletes($0) }
+    let targets = try marks.loadTargets(of: removed)
+    try withExtendedLifetime(targets) {
+      for record in removed where try !staying.contains(record.objectID) && marks.remove(record) { result.deleted += 1 }
     }
     for model in models.indices where !inputByKey.isExcluded(model) {
       try save(models[model], uids[model], in: matches[model])

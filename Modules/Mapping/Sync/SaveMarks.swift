@@ -12,6 +12,8 @@ protocol SaveMarks<Record> {
   func deletes(_ record: Record) throws -> Bool
   /// Deletes a record without a model, or marks it as deleted. Returns `false` for a record with an earlier mark.
   func remove(_ record: Record) throws -> Bool
+  /// Loads together what ``remove(_:)`` reads of records. The caller retains the returned objects.
+  func loadTargets(of records: [Record]) throws -> [ManagedObject]
   /// The records that stay although the delete rule of a deleted record reaches them; `nil` without such records.
   func protection(in context: ManagedObjectContext) -> (any CascadeProtection)?
 }
@@ -23,6 +25,8 @@ extension SaveMarks {
     record.managedObjectContext?.delete(record)
     return true
   }
+
+  func loadTargets(of records: [Record]) -> [ManagedObject] { [] }
 
   func protection(in context: ManagedObjectContext) -> (any CascadeProtection)? { nil }
 }
@@ -72,6 +76,11 @@ struct SyncMarks<Record: SyncRecord>: SaveMarks {
     if record.wasDeleted { return false }
     try record.markAsDeleted(in: context)
     return true
+  }
+
+  func loadTargets(of records: [Record]) throws -> [ManagedObject] {
+    guard origin == .here, let context = records.first?.managedObjectContext else { return [] }
+    return try context.loadCascadeTargets(of: records)
   }
 
   func protection(in context: ManagedObjectContext) -> (any CascadeProtection)? {

@@ -27,9 +27,7 @@ extension SyncRecord {
     var unvisited: [ManagedObject] = [self]
     while let owner = unvisited.popLast() {
       for relationship in owner.entity.relationships where relationship.mayDeleteKnownRecords {
-        let targets =
-          try relationship.isToMany
-          ? owner.objects(for: relationship.name) : owner.object(for: relationship.name).map { [$0] } ?? []
+        let targets = try owner.targets(of: relationship)
         var others: [ManagedObject] = []
         for target in targets {
           guard !relationship.isNeededByTargets, let record = target as? any SyncRecord,
@@ -41,13 +39,34 @@ extension SyncRecord {
           if !record.wasDeleted { try record.markAsDeleted(in: context) }
         }
         unvisited += others.filter { visited.insert($0.objectID).inserted }
-        guard others.count < targets.count else { continue }
-        if relationship.isToMany {
-          try owner.setObjects(others, for: relationship.name)
-        } else {
-          try owner.setObject(nil, for: relationship.name)
-        }
+        if others.count < targets.count { try owner.setTargets(others, of: relationship) }
       }
+    }
+  }
+}
+
+extension ManagedObjectContext {
+  /// Loads the members that ``SyncRecord/markAsDeleted(in:)`` reads of records which the server never had, with few
+  /// reads for all of them.
+  ///
+  /// - Returns: The members, which the caller retains while it marks the records.
+  func loadCascadeTargets<Record: SyncRecord>(of records: [Record]) throws -> [ManagedObject] {
+    var owners: [EntityDescription: [ManagedObject]] = [:]
+    for record in records where try !record.mayBeKnownToServer() { owners[record.entity, default: []].append(record) }
+    var members: [ManagedObject] = []
+    for (entity, group) in owners {
+      for relationship in entity.relationships where relationship.isToMany && relationship.mayDeleteKnownRecords {
+        members += try loadMembers(of: relationship.name, group)
+      }
+    }
+    return members
+  }
+
+  /// Marks records as deleted; see ``SyncRecord/markAsDeleted(in:)``.
+  func markAsDeleted<Record: SyncRecord>(_ records: [Record]) throws {
+    let members = try loadCascadeTargets(of: records)
+    try withExtendedLifetime(members) {
+      for record in records { try record.markAsDeleted(in: self) }
     }
   }
 }

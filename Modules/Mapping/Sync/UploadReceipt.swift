@@ -3,13 +3,16 @@ public import CoherenceCore
 /// The version of a record at the time of its upload, so that an edit during the upload is not marked as uploaded.
 ///
 /// ```swift
-/// let sent = try await worker.perform {
-///   let records: [FruitRecord] = try manager.fetchRecordsToUpload(context: worker)
+/// let sent = try await worker.perform { worker in
+///   let records: [FruitRecord] = try manager.fetchRecordsToUpdate(context: worker)
 ///   return records.map { ($0.toModel(), $0.uploadReceipt) }
 /// }
 /// try await server.upload(sent.map(\.0))
 /// try await manager.markRecordsAsUploaded(entity: FruitRecord.self, receipts: sent.map(\.1))
 /// ```
+///
+/// Deletions are sent by another request: the receipts of the records of
+/// ``PersistenceManager/fetchRecordsToDelete(entity:context:)`` mark them in the same way.
 public struct UploadReceipt: Sendable, Hashable {
   /// The uploaded record.
   public let objectID: ManagedObjectID

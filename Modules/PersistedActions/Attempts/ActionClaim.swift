@@ -1,7 +1,8 @@
 import CoherenceCore
 import Foundation
 
-/// An action that a worker has claimed: a copy of the record's values that the attempt needs.
+/// An action that a worker has claimed: a copy of the record's values that the attempt needs, because the record may be
+/// used in its context only.
 struct ActionClaim: Sendable, Identifiable {
   /// Distinguishes two claims of one record by one worker. When another worker has taken an action over and failed,
   /// this worker can claim the action a second time, while its own first attempt still runs.
@@ -20,11 +21,14 @@ struct ActionClaim: Sendable, Identifiable {
   let payload: Data
   /// The number of the attempt; the first is 1.
   let attempt: Int
+  /// The checkpoint that the last attempt has saved; `nil` without one.
   let checkpoint: Data?
   let enqueuedDate: Date
   let dueDate: Date
+  /// The name of the schedule of which the action is a run; `nil` for any other action.
   let scheduleName: String?
-  /// Whether this run of a schedule was cancelled before its date. The worker then ends the run without an attempt.
+  /// Whether this run of a schedule was cancelled before the claim. The worker then ends the run without an attempt, and
+  /// the action waits for its next date.
   let isCancelRequested: Bool
 
   /// Makes a claim of a record in its context.
@@ -56,7 +60,9 @@ struct EndedAttempt: Sendable {
     case succeeded(result: Data?)
     /// The attempt failed. A retryable error leads to another attempt until the retry policy has no attempts left.
     case failed(text: String, isRetryable: Bool, delay: Delay)
+    /// The action runs again at a date, and the attempt does not count.
     case postponed(until: Date)
+    /// The action waits for a person or the program; the text is its failure.
     case parked(text: String)
     /// The worker stops. The action waits for any worker, and the attempt does not count.
     case handedBack
@@ -64,7 +70,7 @@ struct EndedAttempt: Sendable {
 
   /// The delay before the next attempt.
   enum Delay: Sendable {
-    /// The delay of the retry policy, or a longer one.
+    /// The delay of the retry policy, or the given delay, whichever is longer.
     case policy(atLeast: Duration)
     case exactly(Duration)
   }

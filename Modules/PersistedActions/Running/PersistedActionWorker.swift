@@ -20,14 +20,18 @@ import Synchronization
 ///
 /// May be used from any thread. If a worker is released without a stop, other workers take its actions over.
 public final class PersistedActionWorker: Sendable {
+  /// The part of the worker that its tasks retain: they must not retain the worker.
   let engine: WorkerEngine
   private let lifecycle = Mutex(Lifecycle())
 
+  /// The starts and stops that calls have begun, in the order of the calls. The engine is an actor, which may run a
+  /// later call first, so that it compares the numbers of the starts.
   private struct Lifecycle {
     /// The number of the present start; `nil` for a stopped worker.
     var start: Int?
     /// The number of starts so far.
     var startCount = 0
+    /// The tasks that receive the signals of due actions and of cancellations.
     var listeners: [Task<Void, Never>] = []
     /// The latest stop, which may still run.
     var stop: Task<Void, Never>?
@@ -42,9 +46,9 @@ public final class PersistedActionWorker: Sendable {
       return startCount
     }
 
-    /// Ends a start.
+    /// Ends a start, unless a stop has ended it.
     ///
-    /// - Returns: The listeners, which the caller cancels.
+    /// - Returns: The listeners, which the caller cancels; empty for an ended start.
     mutating func end(_ number: Int) -> [Task<Void, Never>] {
       guard start == number else { return [] }
       defer { (start, listeners) = (nil, []) }
@@ -105,6 +109,7 @@ public final class PersistedActionWorker: Sendable {
     }
   }
 
+  /// Makes the tasks that pass the signals of all programs with the stores to the engine.
   private func makeListeners() -> [Task<Void, Never>] {
     let coordinator = engine.repository.coordinator
     let due = coordinator.signals(ActionChannel.due)

@@ -45,8 +45,9 @@ actor ScopeRefresher {
   /// The latest own attempts whose ends were not saved, because their store has failed or was detached. The store may
   /// still have their leases.
   private var endedOwners: [UUID] = []
+  /// The greatest number of ``endedOwners``, so that their number does not grow while the store fails.
   private static let endedOwnerLimit = 100
-  /// The count of attached and detached stores when an attempt began last, or was put off.
+  /// The ``RefreshStack/storeChangeCount`` when an attempt began last, or was put off because of a suspended Connect.
   private var storeChangeCount = 0
 
   /// - Parameter scope: The scope of the status; for a read, the key.
@@ -218,8 +219,8 @@ actor ScopeRefresher {
       current = nil
       currentAction = nil
       submissions.finish()
-      // The timer is set after `current` is reset. A timer for a past date fires at once, and has no effect during an
-      // attempt.
+      // The timer is set after the reset of `current`: a timer for a past date fires at once, and has no effect while
+      // an attempt runs.
       setTimer(to: dueDate)
       resume()
     }
@@ -248,6 +249,8 @@ actor ScopeRefresher {
       plan(after: nil, notBefore: nil)
       throw error
     } catch {
+      // The save of the lease may have been applied, although its reply was lost.
+      if (error as? CoherenceError)?.outcome != .notApplied { noteUnreleased(lease) }
       // The status cannot record a failure of its own store, so this actor counts the failures and plans the retry.
       storeFailureCount += 1
       let retry = stack.now + stack.retryDelay(afterFailures: storeFailureCount) / .seconds(1)
@@ -276,7 +279,8 @@ actor ScopeRefresher {
     }
     if end == nil { noteUnreleased(lease) }
     storeFailureCount = 0
-    // A cancellation is no failure, but a Connect that has cancelled the attempt would cancel the next one too.
+    // A cancellation is no failure. Without a delay, a Connect that has cancelled the attempt would cancel the next
+    // attempt too.
     let isDelayed = failure?.isCancellation == true && !Task.isCancelled
     repeatedStart = isDelayed && reason != .request ? lease.start : nil
     plan(after: end, notBefore: isDelayed ? stack.now + stack.retryDelay(afterFailures: 1) / .seconds(1) : nil)
@@ -336,6 +340,8 @@ actor ScopeRefresher {
 
   /// Notes the lease of an ended attempt, which a store may still have: the lease prevents no further attempt.
   private func noteUnreleased(_ lease: StatusTable.Lease) {
+    // The error of an unsaved end comes here twice.
+    guard endedOwners.last != lease.owner else { return }
     endedOwners = Array((endedOwners + [lease.owner]).suffix(Self.endedOwnerLimit))
   }
 

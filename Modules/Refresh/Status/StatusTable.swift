@@ -19,7 +19,9 @@ struct StatusTable: Sendable {
   struct Lease: Sendable {
     /// The identifier of the attempt.
     let owner: UUID
+    /// The beginning of the attempt.
     let start: Date
+    /// The time until which no other attempt begins.
     let end: Date
   }
 
@@ -70,6 +72,8 @@ struct StatusTable: Sendable {
   // MARK: Changing
 
   /// Saves the lease of an attempt, if the rule allows the attempt in the present status.
+  ///
+  /// - Throws: Errors of the store. An error with the outcome `unknown` may leave the lease in the store.
   func claim(_ name: StatusName, _ lease: Lease, by rule: DueRule) async throws -> Claim {
     let (claim, isNew) = try await retrying { context -> (Claim, Bool) in
       let record = try record(name, in: context)
@@ -133,7 +137,7 @@ struct StatusTable: Sendable {
   /// Ends an attempt, and returns the new status.
   ///
   /// - Parameters:
-  ///   - error: The error of a failed attempt.
+  ///   - error: The error of a failed attempt; `nil` for a success.
   ///   - retryDelay: Returns the delay after a number of failures.
   /// - Returns: `nil` when another attempt has taken over the lease, so that nothing was changed.
   func end(
@@ -163,7 +167,10 @@ struct StatusTable: Sendable {
     }
   }
 
-  /// Releases the lease of a cancelled attempt, and saves no result.
+  /// Releases the lease of a cancelled attempt, saves no result, and returns the new status. Not to be called in a
+  /// cancelled task, whose contexts perform no block.
+  ///
+  /// - Returns: `nil` when another attempt has taken over the lease, so that nothing was changed.
   func release(_ name: StatusName, _ lease: Lease) async throws -> RefreshStatus? {
     try await retrying { context in
       guard let record = try record(name, in: context), record.owner == lease.owner else { return nil }
@@ -199,6 +206,7 @@ struct StatusTable: Sendable {
     _ = try leasedRecord(name, owner, in: context)
   }
 
+  /// Returns the record of a status whose lease an attempt has.
   private func leasedRecord(
     _ name: StatusName, _ owner: UUID, in context: ManagedObjectContext
   ) throws -> RefreshStatusRecord {
@@ -251,8 +259,8 @@ struct StatusTable: Sendable {
   /// Returns the store for the statuses of an entity; `nil` without an attached store of the entity.
   func storeIdentifier(for entity: EntityDescription) -> StoreIdentifier? { try? store(for: entity).identifier }
 
-  /// Returns the record of a status. Of the records with the present and with former names of the entity, which an
-  /// earlier program may still write, returns that with the latest name.
+  /// Returns the record of a status; `nil` before the first attempt. Of the records with the present and with former
+  /// names of the entity, which an earlier program may still write, returns that with the latest name.
   private func record(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord? {
     let store = try store(for: name.entity)
     let names = storedNames(of: name.entity)
@@ -293,6 +301,7 @@ struct StatusTable: Sendable {
     return latest.sorted { $0.key.precedes($1.key) }.map { $0.value.status }
   }
 
+  /// Inserts the record of a status, in the store of its entity's statuses.
   private func insert(_ name: StatusName, in context: ManagedObjectContext) throws -> RefreshStatusRecord {
     let object = try context.insertNewObject(forEntityName: RefreshStatus.entityName)
     guard let record = object as? RefreshStatusRecord else {
@@ -325,12 +334,13 @@ extension CoherenceError {
   /// Whether a save of the refresher is tried again at once after a number of saves.
   ///
   /// After a lost race to another writer, the next save usually succeeds. After a broken connection at most two more
-  /// saves follow, because the next save replaces the connection. For an unavailable server, the refresher has its
+  /// saves follow, because the next save replaces the connection. A save that may have been applied is not repeated: the
+  /// repetition would take its own lease for that of another attempt. For an unavailable server, the refresher has its
   /// back-off.
   func isRetriedAtOnce(after saveCount: Int, of limit: Int) -> Bool {
     switch code {
     case .versionConflict, .recordVanished, .uniquenessViolated, .storeBusy: saveCount < limit
-    default: isRetryable && saveCount < min(3, limit)
+    default: isRetryable && outcome == .notApplied && saveCount < min(3, limit)
     }
   }
 }

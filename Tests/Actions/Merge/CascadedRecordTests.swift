@@ -180,39 +180,72 @@ struct CascadedRecordTests {
     #expect(try titles("Box", stack).keys.sorted() == [1, 2] && titles("Note", stack).keys.sorted() == [3])
   }
 
-  // MARK: Edits
-
-  /// Folders with notes.
-  private static func folders(isRequired: Bool) throws -> ManagedObjectModel {
+  /// Folders with notes, which need their folder and the account of their author.
+  private static func authoredNotes() throws -> ManagedObjectModel {
     try ManagedObjectModel {
-      Entity("Folder", userInfo: ["uniquenessAttributes": "id"]) {
+      Entity("Box", userInfo: ["uniquenessAttributes": "id"]) {
         Attribute("id", .int64)
-        Relationship("notes", toMany: "Note", inverse: "folder", deleteRule: .cascade)
+        Attribute("title", .string, default: "")
+      }
+      Entity("Account", parent: "Box") { Relationship("notes", toMany: "Note", inverse: "author") }
+      Entity("Folder", parent: "Box") {
+        Relationship("contents", toMany: "Note", inverse: "folder", deleteRule: .cascade)
       }
       Entity("Note", userInfo: ["uniquenessAttributes": "id"]) {
         Attribute("id", .int64)
         Attribute("title", .string, default: "")
-        Relationship("folder", toOne: "Folder", inverse: "notes", optional: !isRequired)
+        Relationship("folder", toOne: "Folder", inverse: "contents", optional: false)
+        Relationship("author", toOne: "Account", inverse: "notes", optional: false)
       }
     }
   }
 
-  /// A stack with the folder 1 and its notes 2 and 3. The source has an edit of the note 2.
-  private func editedNote(
-    _ backend: Backend, _ source: ScriptedEdits, isRequired: Bool = false, isBeingSent: Bool = false
-  ) throws -> MergeStack {
-    let stack = try MergeStack(backend, try Self.folders(isRequired: isRequired))
+  @Test(arguments: Backend.available)
+  func `the records that the other members of a staying owner require stay too`(backend: Backend) throws {
+    let source = ScriptedEdits(["Note"])
+    let stack = try MergeStack(backend, try Self.authoredNotes())
+    var edited: ManagedObjectID?
+    try edit(stack) { context in
+      let accounts = try [1, 2, 3].map { try insert("Account", $0, context) }
+      let folder = try insert("Folder", 4, context)
+      let notes = try [5, 6].map { try insert("Note", $0, context, in: ("folder", folder)) }
+      for (note, account) in zip(notes, accounts) { try note.setObject(account, for: "author") }
+      try context.save()
+      edited = notes[0].objectID
+    }
+    source.add(PendingEdit(of: try #require(edited), .update, changed: ["title"], base: ["title": .string("old")]))
+    stack.connect.pendingEdits = source
+    let options = MergeOptions(mode: .replace, includesSubentities: true, maximumDeletedShare: 1)
+    let result = try stack.merge([], into: "Box", options: options)
+    #expect(result.counts == MergeResult.with(deleted: 1, skipped: 3))
+    #expect(try titles("Box", stack).keys.sorted() == [1, 2, 4] && titles("Note", stack).keys.sorted() == [5, 6])
+  }
+
+  // MARK: Edits
+
+  /// A stack with the folder 1 and its notes 2 and 3.
+  private func notes(_ backend: Backend, isRequired: Bool = false) throws -> MergeStack {
+    let stack = try MergeStack(backend, try MergeStack.folders(isRequired: isRequired))
     try edit(stack) { context in
       let folder = try insert("Folder", 1, context)
       for id in [2, 3] as [Int64] { try insert("Note", id, context, in: ("folder", folder)) }
     }
+    return stack
+  }
+
+  /// A stack with the folder 1 and its notes 2 and 3. The source has an edit of the note 2.
+  private func editedNote(
+    _ backend: Backend, _ source: ScriptedEdits, _ kind: PendingEdit.Kind = .update, isRequired: Bool = false,
+    isBeingSent: Bool = false, conflict: PendingConflict? = nil
+  ) throws -> MergeStack {
+    let stack = try notes(backend, isRequired: isRequired)
     let ids = try stack.read { context in
       try stack.objects("Note", context).filter { try $0.value(for: "id", as: Int64.self) == 2 }.map(\.objectID)
     }
     source.add(
       PendingEdit(
-        of: try #require(ids.first), .update, changed: ["title"], base: ["title": .string("old")],
-        isBeingSent: isBeingSent))
+        of: try #require(ids.first), kind, changed: ["title"], base: ["title": .string("old")],
+        isBeingSent: isBeingSent, conflict: conflict))
     stack.connect.pendingEdits = source
     return stack
   }
@@ -245,6 +278,32 @@ struct CascadedRecordTests {
     #expect(result.counts == MergeResult.with(deleted: 1) && result.keptEdits == 0)
     #expect(try titles("Note", stack).isEmpty)
     #expect(source.decisions.map(\.discarded) == [["title"]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `under the policy server, a cascade ends the conflict of a record, and under other policies keeps it`(
+    backend: Backend
+  ) throws {
+    let conflict = PendingConflict(names: ["title"], serverValues: ["title": .string("theirs")])
+    for policy in [MergeOptions.PendingEditsPolicy.server, .keepLocal] {
+      let source = ScriptedEdits(["Note"])
+      let stack = try editedNote(backend, source, conflict: conflict)
+      _ = try mergeNothing(into: stack, policy)
+      #expect(source.decisions.map(\.endsConflict) == [policy == .server], "\(policy)")
+      #expect(source.decisions.map(\.isConflict) == [policy != .server], "\(policy)")
+    }
+  }
+
+  @Test(arguments: Backend.available, [MergeOptions.PendingEditsPolicy.server, .keepLocal, .conflict])
+  func `a record that the server does not have yet stays when a merge deletes its owner`(
+    backend: Backend, policy: MergeOptions.PendingEditsPolicy
+  ) throws {
+    let source = ScriptedEdits(["Note"])
+    let stack = try editedNote(backend, source, .insert)
+    let result = try mergeNothing(into: stack, policy)
+    #expect(result.counts == MergeResult.with(deleted: 1))
+    #expect(result.keptEdits == 1 && result.pendingConflicts == 0 && source.decisions.isEmpty)
+    #expect(try titles("Note", stack).keys.sorted() == [2])
   }
 
   @Test(arguments: Backend.available)
@@ -292,16 +351,29 @@ struct CascadedRecordTests {
     #expect(try titles("Task", stack).keys.sorted() == [2])
   }
 
+  @Test(arguments: Backend.available)
+  func `a record that only a delete rule deletes changes no count when another writer deletes the record first`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend, try MergeStack.folders(isRequired: false))
+    try edit(stack) { context in
+      let folder = try insert("Folder", 1, context)
+      for id in [2, 3] as [Int64] { try insert("Note", id, context, in: ("folder", folder)) }
+    }
+    try stack.interfere { stranger in
+      for note in try stranger.fetch(FetchRequest<ManagedObject>(entityName: "Note")) { stranger.delete(note) }
+    }
+    let options = MergeOptions(mode: .replace, maximumDeletedShare: 1, conflictResolution: .localWins)
+    #expect(try stack.merge([], into: "Folder", options: options).counts == MergeResult.with(deleted: 1))
+    #expect(try titles("Folder", stack).isEmpty && titles("Note", stack).isEmpty)
+  }
+
   @MainActor
   @Test(arguments: Backend.available)
   func `with localWins, a record with an unsaved edit of the view stays when a merge deletes its owner`(
     backend: Backend
   ) throws {
-    let stack = try MergeStack(backend, try Self.folders(isRequired: false))
-    try edit(stack) { context in
-      let folder = try insert("Folder", 1, context)
-      for id in [2, 3] as [Int64] { try insert("Note", id, context, in: ("folder", folder)) }
-    }
+    let stack = try notes(backend)
     let view = stack.connect.viewContext
     let found = try stack.objects("Note", view).first { try $0.value(for: "id", as: Int64.self) == 2 }
     let note = try #require(found)

@@ -61,6 +61,21 @@ struct MergeAndMappingTests {
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `a merge inserts into the empty stores that a persistence manager has put in the place of destroyed ones`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge([MergeRecord(["name": "jazz"])], into: "Genre")
+    try PersistenceManager(container: stack.connect).destroy()
+    #expect(stack.connect.isManaged(try stack.entity("Genre")))
+    #expect(try stack.merge([MergeRecord(["name": "rock"])], into: "Genre").inserted == 1)
+    #expect(try stack.read { try stack.objects("Genre", $0).count } == 1)
+    try stack.connect.stop()
+    try stack.connect.start()
+    #expect(stack.connect.persistentStoreCoordinator.persistentStores.count == 1)
+  }
+
   @Test func `every form of merge input and of saved models writes the same record, on every store`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SeededRandom(seed: seed)

@@ -25,6 +25,16 @@ struct MergeRaceTests {
     }
   }
 
+  /// Lets another program give the first artist a name and a later revision during the next saves.
+  private func reviseArtist(_ stack: MergeStack, note: String? = nil) throws {
+    try stack.interfere { stranger in
+      let artist = try stranger.artist(1)
+      try artist?.setValue(Int64(9), for: "revision")
+      try artist?.setValue("theirs", for: "name")
+      if let note { try artist?.setValue(note, for: "note") }
+    }
+  }
+
   private func ranks(_ stack: MergeStack) throws -> [String: Int] { try stack.values(of: "Genre", "rank", by: "name") }
 
   // MARK: Keys
@@ -74,12 +84,8 @@ struct MergeRaceTests {
   func `a record that another writer changes during a merge gets every value of the input`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1]), into: "Artist")
-    try stack.interfere { stranger in
-      // The input has the former revision, so that the first plan does not write the revision.
-      try stranger.artist(1)?.setValue(Int64(9), for: "revision")
-      try stranger.artist(1)?.setValue("theirs", for: "name")
-      try stranger.artist(1)?.setValue("theirs", for: "note")
-    }
+    // The input has the former revision, so that the first plan does not write the revision.
+    try reviseArtist(stack, note: "theirs")
     let input = [MergeRecord(["id": 1, "name": "ours", "revision": 1])]
     let result = try stack.merge(input, into: "Artist", options: MergeOptions())
     #expect(result.counts == MergeResult.with(updated: 1))
@@ -113,10 +119,7 @@ struct MergeRaceTests {
   func `a record that the condition protects at the time of the save is not overwritten`(backend: Backend) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1]), into: "Artist")
-    try stack.interfere { stranger in
-      try stranger.artist(1)?.setValue(Int64(9), for: "revision")
-      try stranger.artist(1)?.setValue("theirs", for: "name")
-    }
+    try reviseArtist(stack)
     let isNewer = try FetchPredicate(format: "existing.revision < incoming.revision")
     let result = try stack.merge(page([1: 2, 2: 2]), into: "Artist", if: isNewer, options: MergeOptions())
     #expect(result.counts == MergeResult.with(updated: 1, skipped: 1))
@@ -158,10 +161,7 @@ struct MergeRaceTests {
   ) throws {
     let stack = try MergeStack(backend)
     try stack.merge(page([1: 1, 2: 1]), into: "Artist")
-    try stack.interfere { stranger in
-      try stranger.artist(1)?.setValue(Int64(9), for: "revision")
-      try stranger.artist(1)?.setValue("theirs", for: "name")
-    }
+    try reviseArtist(stack)
     let context = stack.connect.newActionContext()
     let result = try context.performAndWait {
       try context.insertNewObject(forEntityName: "Genre").setValue("soul", for: "name")
@@ -213,6 +213,18 @@ struct MergeRaceTests {
     #expect(sum.counts == MergeResult.with(updated: 4) && sum.conflicts == 2)
     #expect(try stack.names() == [1: "theirs", 2: "2.2"])
     #expect(try stack.values(of: "Artist", "revision", by: "id") == [1: 2, 2: 2] as [Int32: Int64])
+  }
+
+  @Test(arguments: Backend.available)
+  func `with localWins, an edit of a value that was equal to the input wins too`(backend: Backend) throws {
+    let stack = try MergeStack(backend)
+    try stack.merge(page([1: 1]), into: "Artist")
+    try stack.interfere { try $0.artist(1)?.setValue("theirs", for: "name") }
+    let input = [MergeRecord(["id": 1, "name": "1.1", "revision": 2])]
+    let result = try stack.merge(input, into: "Artist", options: Self.localWins)
+    #expect(result.counts == MergeResult.with(updated: 1))
+    #expect(try stack.names() == [1: "theirs"])
+    #expect(try stack.values(of: "Artist", "revision", by: "id") == [1: 2] as [Int32: Int64])
   }
 
   @Test(arguments: Backend.available)

@@ -109,6 +109,26 @@ struct PendingLinksTests {
   }
 
   @Test(arguments: Backend.available)
+  func `under the policy server, an edit of an ordered list gives way to the former list too`(
+    backend: Backend
+  ) throws {
+    let source = ScriptedEdits()
+    let stack = try MergeStack.pending(backend, source, names: [1: "a"])
+    try stack.merge([album(1), album(2)], into: "Album")
+    try stack.merge([artist(1, albums: [1, 2])], into: "Artist")
+    let second = try #require(try ids("Album", by: "number", stack, as: Int64.self)[2])
+    source.add(
+      PendingEdit(
+        of: try stack.artistID(1), .update, changed: ["albums"],
+        members: ["albums": PendingMembers(added: [second])]))
+    let former = [artist(1, albums: [1])]
+    let result = try stack.merge(former, into: "Artist", options: MergeOptions(pendingEdits: .server))
+    #expect(result.counts == MergeResult.with(updated: 1) && result.keptEdits == 0)
+    #expect(try albums(stack) == [1: [1]])
+    #expect(source.decisions.map(\.discarded) == [["albums"]])
+  }
+
+  @Test(arguments: Backend.available)
   func `members whose own edits added or removed an owner stay so with this owner, and not with others`(
     backend: Backend
   ) throws {
@@ -247,34 +267,18 @@ struct PendingLinksTests {
     #expect(source.decisions.first?.serverValues?["artist"] == .reference(try stack.artistID(3)))
   }
 
-  /// Projects and their tasks. Each task has a project, and may have a parent.
-  private static func projects() throws -> ManagedObjectModel {
-    try ManagedObjectModel {
-      Entity("Project", userInfo: ["uniquenessAttributes": "id"]) {
-        Attribute("id", .int64)
-        Relationship("tasks", toMany: "Task", inverse: "project", deleteRule: .cascade)
-      }
-      Entity("Task", userInfo: ["uniquenessAttributes": "id"]) {
-        Attribute("id", .int64)
-        Relationship("project", toOne: "Project", inverse: "tasks", optional: false)
-        Relationship("parent", toOne: "Task", inverse: "children")
-        Relationship("children", toMany: "Task", inverse: "parent")
-      }
-    }
-  }
-
   @Test(arguments: Backend.available)
   func `a link to a new record that a pending deletion keeps out is left out`(backend: Backend) throws {
-    let source = ScriptedEdits(["Project"])
-    let stack = try MergeStack(backend, Self.projects())
-    func task(_ id: Int, in project: MergeKey, under parent: MergeKey? = nil) -> MergeRecord {
+    let source = ScriptedEdits(["Folder"])
+    let stack = try MergeStack(backend, MergeStack.folders(isRequired: true))
+    func note(_ id: Int, in folder: MergeKey, under parent: MergeKey? = nil) -> MergeRecord {
       let link = parent.map { MergeLink.one($0) } ?? MergeLink.none
-      return MergeRecord(["id": id], links: ["project": .one(project), "parent": link])
+      return MergeRecord(["id": id], links: ["folder": .one(folder), "parent": link])
     }
     func parents() throws -> [Int64: Int64?] {
       try stack.read { context in
         Dictionary(
-          uniqueKeysWithValues: try stack.objects("Task", context).map { object in
+          uniqueKeysWithValues: try stack.objects("Note", context).map { object in
             (
               try object.value(for: "id", as: Int64.self),
               try object.object(for: "parent")?.value(for: "id", as: Int64.self)
@@ -282,44 +286,28 @@ struct PendingLinksTests {
           })
       }
     }
-    try stack.merge([MergeRecord(["id": 1]), MergeRecord(["id": 2])], into: "Project")
-    try stack.merge([task(9, in: 2), task(1, in: 2, under: 9)], into: "Task")
+    try stack.merge([MergeRecord(["id": 1]), MergeRecord(["id": 2])], into: "Folder")
+    try stack.merge([note(9, in: 2), note(1, in: 2, under: 9)], into: "Note")
     stack.connect.pendingEdits = source
     try stack.read { context in
-      for project in try stack.objects("Project", context) where try project.value(for: "id", as: Int64.self) == 1 {
-        source.add(PendingEdit(of: project.objectID, .delete, base: ["id": .int(1)]))
-        context.delete(project)
+      for folder in try stack.objects("Folder", context) where try folder.value(for: "id", as: Int64.self) == 1 {
+        source.add(PendingEdit(of: folder.objectID, .delete, base: ["id": .int(1)]))
+        context.delete(folder)
       }
       try context.save()
     }
-    // The server has a new task in the deleted project, and links an old and a new task to it.
-    let page = [task(5, in: 1), task(1, in: 2, under: 5), task(6, in: 2, under: 5), task(9, in: 2)]
+    // The server has a new note in the deleted folder, and links an old and a new note to it.
+    let page = [note(5, in: 1), note(1, in: 2, under: 5), note(6, in: 2, under: 5), note(9, in: 2)]
     for _ in 0..<2 {
-      #expect(try stack.merge(page, into: "Task", options: MergeOptions()).keptEdits == 1)
+      #expect(try stack.merge(page, into: "Note", options: MergeOptions()).keptEdits == 1)
       #expect(try parents() == [1: 9, 6: nil, 9: nil])
-    }
-  }
-
-  /// Rooms and their messages. Each message has a room and a thread: the first message of the thread, or itself.
-  private static func rooms() throws -> ManagedObjectModel {
-    try ManagedObjectModel {
-      Entity("Room", userInfo: ["uniquenessAttributes": "id"]) {
-        Attribute("id", .int64)
-        Relationship("messages", toMany: "Message", inverse: "room", deleteRule: .cascade)
-      }
-      Entity("Message", userInfo: ["uniquenessAttributes": "id"]) {
-        Attribute("id", .int64)
-        Relationship("room", toOne: "Room", inverse: "messages", optional: false)
-        Relationship("thread", toOne: "Message", inverse: "replies", optional: false)
-        Relationship("replies", toMany: "Message", inverse: "thread", deleteRule: .cascade)
-      }
     }
   }
 
   @Test(arguments: Backend.available)
   func `a new record that needs a record kept out by a pending deletion is kept out too`(backend: Backend) throws {
     let source = ScriptedEdits(["Room"])
-    let stack = try MergeStack(backend, Self.rooms())
+    let stack = try MergeStack(backend, MergeStack.rooms())
     func message(_ id: Int, in room: MergeKey, of thread: MergeKey) -> MergeRecord {
       MergeRecord(["id": id], links: ["room": .one(room), "thread": .one(thread)])
     }

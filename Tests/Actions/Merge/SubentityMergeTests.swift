@@ -19,15 +19,16 @@ struct SubentityMergeTests {
   }
 
   /// Merges one object for each list of values.
-  private func merge(_ works: [(String, [String: any AttributeConvertible])], into stack: MergeStack) throws
-    -> [String: Int]
-  {
+  private func merge(
+    _ works: [(String, [String: any AttributeConvertible])], into stack: MergeStack, options: MergeOptions = .replaceAll
+  ) throws -> [String: Int] {
     let objects = try works.map { name, values in
       let object = ManagedObject(entity: try stack.entity(name), insertInto: nil)
       for (name, value) in values { try object.setValue(value, for: name) }
       return object
     }
-    return try stack.connect.newActionContext().merge(objects: objects, for: stack.entity("Work")).counts
+    return try stack.connect.newActionContext().merge(objects: objects, for: stack.entity("Work"), options: options)
+      .counts
   }
 
   /// The entities of the works, with their titles, by identifier.
@@ -85,6 +86,25 @@ struct SubentityMergeTests {
     let result = try stack.merge(page, into: "Work")
     #expect(result.inserted == 2 && result.deleted == 0)
     #expect(try works(stack) == [1: ["Song", "a"], 8: ["Work", "a"], 9: ["Work", "b"]])
+  }
+
+  @Test(arguments: Backend.available)
+  func `a conflict between an object and a record of another subentity has the common values of the object`(
+    backend: Backend
+  ) throws {
+    let stack = try stack(backend)
+    _ = try merge([("Poem", ["id": 1, "title": "edited", "lines": 14.0])], into: stack)
+    let poems = try stack.read { try stack.objects("Poem", $0).map(\.objectID) }
+    let poem = try #require(poems.first)
+    let source = ScriptedEdits(["Work"])
+    source.add(PendingEdit(of: poem, .update, changed: ["title"], base: ["title": .string("old")]))
+    stack.connect.pendingEdits = source
+    let song: [String: any AttributeConvertible] = ["id": 1, "title": "new", "minutes": 3]
+    let options = MergeOptions(mode: .upsertOnly, pendingEdits: .conflict)
+    #expect(try merge([("Song", song)], into: stack, options: options) == MergeResult.with(skipped: 1))
+    #expect(source.decisions.map(\.conflicting) == [["title"]])
+    #expect(source.decisions.first?.serverValues == ["id": .int(1), "title": .string("new")])
+    #expect(try works(stack) == [1: ["Poem", "edited"]])
   }
 
   @Test(arguments: Backend.available)

@@ -36,7 +36,7 @@ struct ActionStack {
   ) throws {
     var configuration = backend.newConfiguration()
     configuration.options.merge(options) { _, new in new }
-    if let losses { configuration.type = try UncertainStore.type(over: configuration.type) { losses.next(for: $0) } }
+    if let losses { configuration.type = try FailingStore.type(over: configuration.type) { losses.next(for: $0) } }
     self.configuration = configuration
     container = try Self.open(configuration, in: directory)
     actions = try PersistedActions(container, now: { ManualClock.firstDate })

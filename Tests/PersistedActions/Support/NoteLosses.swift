@@ -4,11 +4,11 @@ import TestSupport
 
 /// The losses of the next saves that insert a note, in order.
 final class NoteLosses: Sendable {
-  private let remaining: Mutex<[UncertainStore.Loss]>
+  private let remaining: Mutex<[FailingStore.Failure]>
 
-  init(_ losses: UncertainStore.Loss...) { remaining = Mutex(losses) }
+  init(_ losses: FailingStore.Failure...) { remaining = Mutex(losses) }
 
-  func next(for request: StoreSaveRequest) -> UncertainStore.Loss? {
+  func next(for request: StoreSaveRequest) -> FailingStore.Failure? {
     let insertsNote = request.steps.contains { step in
       if case .insert(let entity, _) = step { entity.name == "Note" } else { false }
     }

@@ -23,7 +23,7 @@ struct Place {
   let connectivity: ManualConnectivity
   let directory = TemporaryDirectory()
   var model: ManagedObjectModel
-  let configuration: StoreConfiguration
+  var configuration: StoreConfiguration
 
   init(_ backend: Backend = .inMemory, isOnline: Bool = true, staleness: String? = nil) throws {
     model = try Self.model(staleness: staleness).addingRefreshStatus()

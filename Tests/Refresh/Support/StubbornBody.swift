@@ -1,4 +1,5 @@
 import CoherenceRefresh
+import Testing
 
 /// The body of a refresh that ignores its cancellation, and ends when the test opens the gate.
 struct StubbornBody {
@@ -11,6 +12,17 @@ struct StubbornBody {
     try program.refresher.register(list: Song.self) { _ in await run() }
     await program.refresher.start()
     for await _ in begun.stream { break }
+  }
+
+  /// Ends the body during a stop. Expects that the attempt has its lease until the end of the body, and that the stop
+  /// waits for this end.
+  func end(during stopping: Task<Void, Never>, of program: Program) async throws {
+    for _ in 0..<20 {
+      #expect(try await program.refresher.status(of: Song.self)?.leaseEnd != nil)
+    }
+    gate.continuation.finish()
+    await stopping.value
+    #expect(try await program.refresher.status(of: Song.self)?.leaseEnd == nil)
   }
 
   func run() async {

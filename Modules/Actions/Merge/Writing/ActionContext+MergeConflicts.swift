@@ -13,7 +13,7 @@ extension ActionContext {
     if let check = merge.check { mergePolicy.allows = { try check.allows($0) } }
     defer { mergePolicy = policy }
     try save()
-    log.count(in: &merge.result)
+    log.count(in: &merge.result, of: merge.check)
     merge.result.skipped += merge.check?.protectedIDs.count ?? 0
   }
 }
@@ -33,11 +33,18 @@ private final class ConflictLog: Sendable {
     }
   }
 
-  /// Adds the conflicts to a result, and subtracts the changes that the policy gave up.
-  func count(in result: inout MergeResult) {
-    let decisions = decisions.withLock { $0.values }
+  /// Adds the conflicts to a result, and subtracts the planned changes that the policy gave up.
+  ///
+  /// - Parameter check: The check of the records that the merge itself updates or deletes. The result does not count
+  ///   changes by delete rules and by links of other records.
+  func count(in result: inout MergeResult, of check: CommitCheck?) {
+    let decisions = decisions.withLock { $0 }
     result.conflicts = decisions.count
-    result.updated -= decisions.count { $0.isGivenUp && !$0.isDelete }
-    result.deleted -= decisions.count { $0.isGivenUp && $0.isDelete }
+    let givenUp = decisions.filter(\.value.isGivenUp)
+    // Few merges have conflicts, and the plan may have many records.
+    guard !givenUp.isEmpty, let planned = check?.plannedIDs else { return }
+    for (id, decision) in givenUp where planned.contains(id) {
+      if decision.isDelete { result.deleted -= 1 } else { result.updated -= 1 }
+    }
   }
 }

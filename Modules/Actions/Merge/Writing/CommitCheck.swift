@@ -39,6 +39,9 @@ final class CommitCheck: @unchecked Sendable {
     filter = try basis.scope.subsetFilter.map { try PreparedPredicate($0, for: basis.layout.entity) }
   }
 
+  /// The records that the plan updates or deletes.
+  var plannedIDs: Set<ManagedObjectID> { plan.recordIDs }
+
   private func plannedRecords() -> [ManagedObjectID: PlannedRecord] {
     let updates = plan.updates.map { ($0.row.id, PlannedRecord(index: $0.index, row: $0.row)) }
     let deletes = plan.deletes.map { ($0.id, PlannedRecord(index: nil, row: $0)) }

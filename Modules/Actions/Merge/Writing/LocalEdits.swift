@@ -22,15 +22,16 @@ final class LocalEdits {
 
   init(view: ManagedObjectContext?) { self.view = view }
 
-  /// Whether any record has unsaved edits.
+  /// Whether the view has unsaved edits, so that ``editedIDs(among:)`` may find records.
   var hasUnsavedEdits: Bool { view?.hasUnsavedRecords == true }
 
-  /// The records that have unsaved edits, without those that the view deletes.
+  /// The records with unsaved edits, without the records that the view deletes: a delete rule may delete these too.
   func editedIDs(among ids: [ManagedObjectID]) -> Set<ManagedObjectID> {
     Set((view?.unsavedEdits(of: ids) ?? [:]).filter { !$0.value.isDelete }.keys)
   }
 
-  /// Returns the part of a plan that no edit opposes. Later plans of the same merge are compared with the first one.
+  /// Returns the part of a plan that no edit opposes. The first call keeps its plan as the first plan of the merge, with
+  /// which each later call, after a lost race, compares its own plan.
   func remainder(of plan: MergePlan) -> MergePlan {
     let unsaved = view?.unsavedEdits(of: plan.updates.map(\.row.id) + plan.deletes.map(\.id)) ?? [:]
     let former = firstPlan
@@ -46,7 +47,8 @@ final class LocalEdits {
       targets: plan.targets, keptTargets: plan.keptTargets)
   }
 
-  /// Returns the part of an update that no edit opposes; `nil` for a record that the update must leave alone.
+  /// Returns the part of an update that no edit opposes; `nil` for a record that the view deletes, or that another
+  /// writer has edited, and for a record that another writer has inserted.
   private static func remainder(
     of update: MergePlan.Update, _ former: FirstPlan?, _ unsaved: UnsavedEdits?
   ) -> MergePlan.Update? {

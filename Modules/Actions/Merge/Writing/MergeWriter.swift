@@ -19,6 +19,8 @@ struct MergeWriter {
   struct Omissions {
     /// The number of updates without a change, because local or pending edits win in every differing property.
     var updates = 0
+    /// The number of updates without a change, because the differing links lead to records that the merge leaves out.
+    var equalUpdates = 0
     /// The number of records that stay, because a record that has to stay cannot leave them.
     var deletions = 0
   }
@@ -79,8 +81,9 @@ struct MergeWriter {
       layout.storedRows(in: context), inputByKey: inputByKey, linkedIDs: linkedIDs, protection: cascadeEdits)
     let staying = try cascades.release(from: deleted)
     for object in deleted where !staying.contains(object.objectID) { context.delete(object) }
-    let unchanged = zip(plan.updates, updated).count { !$0.keptSlots.isEmpty && !$1.hasChanges }
-    return Omissions(updates: unchanged, deletions: staying.count)
+    let unchanged = zip(plan.updates, updated).filter { !$1.hasChanges }
+    let kept = unchanged.count { !$0.0.keptSlots.isEmpty }
+    return Omissions(updates: kept, equalUpdates: unchanged.count - kept, deletions: staying.count)
   }
 
   /// The records that changed relationships lead to, before and after the merge. Loading them together saves one query for
@@ -149,10 +152,6 @@ struct MergeWriter {
   ) throws {
     let members = targets.members(link, of: relationship, in: store).compactMap { objects[$0] }
       .filter { kept.isEmpty || !kept.contains($0.objectID) }
-    if relationship.isToMany {
-      try object.setObjects(members, for: relationship.name)
-    } else {
-      try object.setObject(members.first, for: relationship.name)
-    }
+    try object.setTargets(members, of: relationship)
   }
 }

@@ -1,21 +1,25 @@
 package import CoherenceCore
 
-/// A store over another store, some of whose saves have an unknown outcome, as after a connection that broke during the
-/// commit.
-package final class UncertainStore: PersistentStore {
-  /// The moment of a save at which the connection breaks.
-  package enum Loss: Sendable { case beforeSave, afterSave }
+/// A store over another store, some of whose saves fail.
+package final class FailingStore: PersistentStore {
+  /// The failure of a save.
+  package enum Failure: Sendable {
+    /// The disk refuses the save.
+    case refusal
+    /// The connection breaks during the commit, before or after the save. The outcome is unknown.
+    case lossBeforeSave, lossAfterSave
+  }
 
   private struct Factory: StoreFactory {
     let type: StoreType
     let base: any StoreFactory
     let isRetryable: Bool
-    let loss: @Sendable (StoreSaveRequest) -> Loss?
+    let failure: @Sendable (StoreSaveRequest) -> Failure?
 
     var usesFiles: Bool { base.usesFiles }
 
     func open(_ environment: StoreEnvironment) throws -> any PersistentStore {
-      UncertainStore(over: try base.open(based(environment)), isRetryable: isRetryable, loss)
+      FailingStore(over: try base.open(based(environment)), isRetryable: isRetryable, failure)
     }
     func metadata(_ environment: StoreEnvironment) throws -> StoreMetadata? { try base.metadata(based(environment)) }
     func setAside(_ environment: StoreEnvironment) throws -> String { try base.setAside(based(environment)) }
@@ -27,29 +31,29 @@ package final class UncertainStore: PersistentStore {
     }
   }
 
-  /// Returns a type that opens stores of another type with losses.
+  /// Returns a type that opens stores of another type with failures.
   ///
   /// - Parameters:
-  ///   - isRetryable: Whether the error of a loss is retryable.
-  ///   - loss: Returns the loss of a save; `nil` for a save with a known outcome.
+  ///   - isRetryable: Whether the error of a lost connection is retryable.
+  ///   - failure: Returns the failure of a save; `nil` for a save that the other store decides.
   package static func type(
-    over type: StoreType, isRetryable: Bool = false, _ loss: @escaping @Sendable (StoreSaveRequest) -> Loss?
+    over type: StoreType, isRetryable: Bool = false, _ failure: @escaping @Sendable (StoreSaveRequest) -> Failure?
   ) throws -> StoreType {
     let base = try StoreRegistry.current.factory(for: type)
     return StoreType(
-      "Uncertain\(type.name)", factory: Factory(type: type, base: base, isRetryable: isRetryable, loss: loss))
+      "Failing\(type.name)", factory: Factory(type: type, base: base, isRetryable: isRetryable, failure: failure))
   }
 
   private let base: any PersistentStore
   private let isRetryable: Bool
-  private let loss: @Sendable (StoreSaveRequest) -> Loss?
+  private let failure: @Sendable (StoreSaveRequest) -> Failure?
 
   private init(
-    over base: any PersistentStore, isRetryable: Bool, _ loss: @escaping @Sendable (StoreSaveRequest) -> Loss?
+    over base: any PersistentStore, isRetryable: Bool, _ failure: @escaping @Sendable (StoreSaveRequest) -> Failure?
   ) {
     self.base = base
     self.isRetryable = isRetryable
-    self.loss = loss
+    self.failure = failure
   }
 
   package var environment: StoreEnvironment { base.environment }
@@ -64,9 +68,12 @@ package final class UncertainStore: PersistentStore {
   package func close() { base.close() }
 
   package func save(_ request: StoreSaveRequest) throws {
-    let moment = loss(request)
-    if moment != .beforeSave { try base.save(request) }
-    guard moment != nil else { return }
+    let failure = failure(request)
+    if failure == .refusal {
+      throw CoherenceError(.inputOutput, "The disk fails.", outcome: .notApplied)
+    }
+    if failure != .lossBeforeSave { try base.save(request) }
+    guard failure != nil else { return }
     throw CoherenceError(
       .connectionLost, "The connection broke during the commit.", outcome: .unknown, isRetryable: isRetryable)
   }
