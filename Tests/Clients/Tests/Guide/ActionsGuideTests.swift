@@ -96,6 +96,15 @@ struct FetchSongs: AsyncEntityAction {
   }
 }
 
+/// The songs of a program with any strategy.
+struct SongBook: Sendable {
+  let connect: any Connect & ActionManager
+
+  func add(_ records: [SongRecord]) async throws {
+    try await connect.execute(StoreSongs(records: records)).value
+  }
+}
+
 @Suite("The articles about actions")
 struct ActionsGuideTests {
   private let connect: GenericConnect<ContextStrategy.Mixed>
@@ -140,6 +149,14 @@ struct ActionsGuideTests {
     let updates = handle.statistics.contextStatistics?.updates ?? 0
     #expect(count == 2 && updates == 2 && handle.progress.completedUnitCount == 2)
     #expect(try await titles() == ["Sinnerman ", "Lilac Wine"])
+  }
+
+  @Test func `a type without a strategy executes actions`() async throws {
+    let connect = connect
+    try await connect.start()
+    try await SongBook(connect: connect).add([SongRecord(id: 1, title: "Sinnerman")])
+    #expect(try await titles() == ["Sinnerman"])
+    try await connect.stop()
   }
 
   @Test func `options of the submitter replace those of the action`() async throws {

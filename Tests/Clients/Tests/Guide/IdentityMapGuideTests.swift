@@ -1,4 +1,6 @@
 import CoherenceIdentityMap
+import Foundation
+import Synchronization
 import Testing
 
 struct Author: Identifiable, Equatable {
@@ -19,6 +21,11 @@ struct Post: Aggregate, Equatable {
 
 extension AliasKey where T == [Post] {
   static let feed = AliasKey("feed")
+}
+
+struct Tag: Identifiable, Codable, Equatable {
+  let id: Int
+  var name: String
 }
 
 @Suite("The articles about the identity map")
@@ -93,6 +100,64 @@ struct IdentityMapGuideTests {
     withExtendedLifetime(kept) {}
   }
 
+  @Test func `a query follows the entities that satisfy its condition`() {
+    let store = EntityStore(delivery: .immediate)
+    let kept = store.store(entities: [
+      Post(id: 1, text: "Hello, world", author: ada), Post(id: 2, text: "Again", author: ada),
+    ])
+    let screen = Screen()
+    let show = screen.show
+    let greetings = store.query(Post.self, where: { $0.text.hasPrefix("Hello") }, sortedBy: \.text)
+    let subscription = greetings.observe { posts in show(posts.map(\.text)) }
+    store.update(Post.self, id: 2) { $0.text = "Hello" }
+    #expect(screen.lists == [["Hello, world"], ["Hello", "Hello, world"]])
+    subscription.unsubscribe()
+    withExtendedLifetime(kept) {}
+  }
+
+  @Test func `an identifier is followed before and after its entity`() {
+    let store = EntityStore(delivery: .immediate)
+    let screen = Screen()
+    let show = screen.show
+    let author = store.await(Author.self, id: 9)
+    let subscription = author.observe { author in show([author?.name ?? "unknown"]) }
+    store.store(Author(id: 9, name: "Grace"))
+    store.remove(Author.self, id: 9)
+    #expect(screen.lists == [["unknown"], ["Grace"], ["unknown"]])
+    subscription.unsubscribe()
+  }
+
+  @Test func `a stale entity is fetched again`() async throws {
+    let store = EntityStore(delivery: .immediate)
+    let fetchAuthor: @Sendable (Int) async throws -> Author = { Author(id: $0, name: "Grace") }
+    let author = store.await(Author.self, id: 9)
+    store.setPolicy(for: Author.self) { $0.staleAfter = .seconds(60) }
+    if store.isStale(Author.self, id: 9) { store.store(try await fetchAuthor(9)) }
+    #expect(author.current?.name == "Grace")
+    #expect(!store.isStale(Author.self, id: 9))
+    store.invalidate(Author.self, id: 9)
+    #expect(store.isStale(Author.self, id: 9))
+  }
+
+  @Test func `an archive restores entities in another store`() throws {
+    let (store, nextStore) = (EntityStore(delivery: .immediate), EntityStore(delivery: .immediate))
+    let kept = store.store(entities: [Tag(id: 1, name: "jazz"), Tag(id: 2, name: "soul")])
+    var archive = EntityArchive()
+    try archive.add(Tag.self, as: "tag", from: store)
+    let data = try JSONEncoder().encode(archive)
+    let restored = try JSONDecoder().decode(EntityArchive.self, from: data).restore(Tag.self, as: "tag", to: nextStore)
+    #expect(restored.current.sorted { $0.id < $1.id } == kept.current)
+    #expect(nextStore.value(Tag.self, id: 2)?.name == "soul")
+  }
+
+  @Test func `the value of an observer is that of its beginning`() {
+    let store = EntityStore(delivery: .immediate)
+    let author = store.store(entity: ada)
+    store.update(Author.self, id: 7) { $0.name = "Ada Lovelace" }
+    #expect(author.value.name == "Ada")
+    #expect(author.current.name == "Ada Lovelace")
+  }
+
   @Test func `a type has a lifetime of its own`() {
     let store = EntityStore(delivery: .immediate)
     store.setPolicy(for: Author.self) { $0.lifetime = .last(100) }
@@ -114,4 +179,12 @@ private final class Counter: @unchecked Sendable {
   // Sendable: immediate deliveries come on the thread of the test, and no other thread has the store.
   private(set) var value = 0
   func increment() { value += 1 }
+}
+
+/// Keeps the lists that it is to show.
+private final class Screen: Sendable {
+  private let shown = Mutex<[[String]]>([])
+  var lists: [[String]] { shown.withLock { $0 } }
+
+  @Sendable func show(_ list: [String]) { shown.withLock { $0.append(list) } }
 }

@@ -20,6 +20,13 @@ extension StoreType {
   static let library = StoreType("Library", factory: LibraryFactory())
 }
 
+extension LibraryFactory: StoreErasing, MigrationPreviewing {
+  func erase(_ environment: StoreEnvironment) throws { try sqlite.erase(environment) }
+  func migrationPreview(_ environment: StoreEnvironment) throws -> MigrationPreview? {
+    try sqlite.migrationPreview(environment)
+  }
+}
+
 @Suite("The article about types of stores")
 struct StoreTypeGuideTests {
   @Test func `a type of the program opens a store of another type`() async throws {
@@ -34,6 +41,22 @@ struct StoreTypeGuideTests {
     }
     try container.detach(persistentStore: store)
     #expect(store.type == .library)
-    #expect(FileManager.default.fileExists(atPath: directory.appendingPathComponent("Catalogue.library").path))
+    let file = directory.appendingPathComponent("Catalogue.library")
+    #expect(FileManager.default.fileExists(atPath: file.path))
+    #expect(try container.migrationPreview(for: StoreConfiguration(type: .library))?.isEmpty == true)
+    try (container.persistentStoreCoordinator.factory(for: .library) as? any StoreErasing)?.erase(store.environment)
+    #expect(!FileManager.default.fileExists(atPath: file.path))
+  }
+
+  @Test func `a registered type is found by its name`() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString, isDirectory: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let registry = StoreRegistry()
+    try registry.register(.library)
+    let container = GenericPersistentContainer<ContextStrategy.Mixed>(
+      name: "Catalogue", managedObjectModel: try Catalogue.model(), storeLocation: directory, registry: registry)
+    let store = try container.attachPersistentStore(for: StoreConfiguration(type: "Library"))
+    #expect(store.type == .library)
+    try container.detach(persistentStore: store)
   }
 }

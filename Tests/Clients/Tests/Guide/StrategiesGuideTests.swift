@@ -40,6 +40,44 @@ final class DraftsStrategy: ContextStrategy, ContextStrategyType {
   }
 }
 
+/// The view of the first window, with the view of the second one.
+final class WindowViews: ManagedObjectContext, @unchecked Sendable {
+  // Sendable: the class adds a constant, and a context is Sendable.
+  let second = ManagedObjectContext(concurrencyType: .mainQueue)
+
+  required init(concurrencyType: ConcurrencyType) {
+    super.init(concurrencyType: concurrencyType)
+    follow(second)
+    second.follow(self)
+  }
+}
+
+final class TwoWindowsStrategy: ContextStrategyType {
+  let viewContext: ManagedObjectContext
+  private let views = WindowViews(concurrencyType: .mainQueue)
+  private let coordinator: PersistentStoreCoordinator
+
+  init(persistentStoreCoordinator: PersistentStoreCoordinator, errorHandler: @escaping AsyncErrorHandlerBlock) {
+    coordinator = persistentStoreCoordinator
+    viewContext = views
+    views.persistentStoreCoordinator = coordinator
+    views.second.persistentStoreCoordinator = coordinator
+  }
+
+  func newBackgroundContext<T: BackgroundContext>() -> T {
+    let context = T(concurrencyType: .privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    views.follow(context)
+    views.second.follow(context)
+    return context
+  }
+}
+
+extension GenericPersistentContainer<TwoWindowsStrategy> {
+  /// The view of the second window.
+  @MainActor var secondContext: ManagedObjectContext? { (mainContext as? WindowViews)?.second }
+}
+
 @Suite("The articles about strategies")
 struct StrategiesGuideTests {
   @Test func `a container takes its strategy as a parameter of its type`() throws {
@@ -59,6 +97,25 @@ struct StrategiesGuideTests {
   @MainActor @Test func `the view of a custom strategy sees a background save`() async throws {
     try await check(NewsroomStrategy.self)
     try await check(DraftsStrategy.self)
+    try await check(TwoWindowsStrategy.self)
+  }
+
+  @MainActor @Test
+  func `a view of a custom strategy sees a save of the second view, and the second view a background save`()
+    async throws
+  {
+    let container = GenericPersistentContainer<TwoWindowsStrategy>(
+      name: "Catalogue", managedObjectModel: try Catalogue.model())
+    try container.attachPersistentStore(for: StoreConfiguration(type: .inMemory))
+    let second = try #require(container.secondContext)
+    try await container.performBackgroundTask { context in
+      try Album(context: context).title = "Silk & Soul"
+      try context.save()
+    }
+    let album = try #require(try second.fetchFirst(FetchRequest(Album.self)))
+    album.title = "Pastel Blues"
+    try second.save()
+    #expect(try container.mainContext.fetch(FetchRequest(Album.self)).map(\.title) == ["Pastel Blues"])
   }
 
   @MainActor private func check<Strategy: ContextStrategyType>(_ strategy: Strategy.Type) async throws {
