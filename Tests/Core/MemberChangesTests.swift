@@ -256,4 +256,32 @@ import Testing
     }
     #expect(set.all == expected)
   }
+
+  @Test func `a set of unique identifiers is the list until an identifier is added or removed`() {
+    var set = OrderedIDs(unique: ids(3, 1, 2))
+    #expect(set.count == 3 && !set.isEmpty && set.all == ids(3, 1, 2))
+    #expect(set.contains(id(2)) && !set.contains(id(4)))
+    var other = set
+    other.append(id(1))
+    #expect(other.all == ids(3, 1, 2))
+    other.append(id(4))
+    #expect(other.all == ids(3, 1, 2, 4) && other.contains(id(4)) && other.count == 4)
+    #expect(set.remove(id(1)) && !set.remove(id(1)))
+    #expect(set.all == ids(3, 2) && set.count == 2 && !set.contains(id(1)))
+    #expect(OrderedIDs(unique: []).isEmpty)
+  }
+
+  @Test func `a new order applies to a list with the same members, and members of other writers come last`() {
+    var changes = MemberChanges()
+    changes.apply(.order(ids(4, 1, 2, 3)), isOrdered: true)
+    #expect(changes.order == ids(4, 1, 2, 3))
+    #expect(changes.applied(to: ids(1, 2, 3, 4)) == ids(4, 1, 2, 3))
+    // Another writer has removed 2 and added 5.
+    #expect(changes.applied(to: ids(1, 5, 3, 4)) == ids(4, 1, 3, 5))
+    #expect(changes.addsLast(id(6), behind: id(3)))
+    changes.apply(.add(id(6)), isOrdered: true)
+    changes.apply(.remove(id(1)), isOrdered: true)
+    #expect(changes.order == ids(4, 2, 3, 6))
+    #expect(changes.applied(to: ids(1, 2, 3, 4)) == ids(4, 2, 3, 6))
+  }
 }

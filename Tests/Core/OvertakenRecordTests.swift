@@ -106,6 +106,29 @@ import Testing
     #expect(noted(edit(of: row("B", version: 3), "parent's"), child) == nil)
   }
 
+  @Test(arguments: [false, true])
+  func `a child's edit to the value of another writer is overtaken, unless its parent compares properties`(
+    comparesProperties: Bool
+  ) {
+    let own = model.change(of: row("B", version: 3))
+    let child = edit(of: row("A"), "B")
+    own.noteOvertaken(of: child) { $0 }
+    own.apply(.string("B"), at: model.title, of: child, SlotSet(), comparesProperties)
+    #expect(own.isUnchanged == comparesProperties)
+    #expect(own.overtaken?[model.title] == (comparesProperties ? nil : AttributeValue.string("A")))
+    #expect(own.baseVersion == (comparesProperties ? 3 : 1))
+  }
+
+  @Test func `a child's edit ends the overtaken edit of its parent if it has the value of the other writer`() {
+    let own = edit(of: row("A"), "parent's")
+    refresh(own, from: row("B", version: 3))
+    let child = edit(of: row("parent's", version: 3), "B")
+    own.noteOvertaken(of: child) { $0 }
+    own.apply(.string("B"), at: model.title, of: child, SlotSet(), false)
+    #expect(own.isUnchanged)
+    #expect(own.overtaken == nil)
+  }
+
   @Test func `a child's overtaken edit keeps the value and the version on which it was made`() {
     let child = edit(of: row("A"), "child's")
     refresh(child, from: row("B", version: 3))

@@ -195,6 +195,12 @@ extension WrongUse {
     WrongUse("a member is removed from a position that there is not", "its 0 member(s) have positions from zero") {
       Fan(entity: Fan.entity, insertInto: nil)[Fan.favourites].remove(at: -1)
     },
+    WrongUse("an initializer looks up an object", "use the context in `awakeFromFetch()`") {
+      try Curious.beFetched { context in _ = context.registeredObject(with: .temporary(for: Fan.entity)) }
+    },
+    WrongUse("an initializer fetches", "use the context in `awakeFromFetch()`") {
+      try Curious.beFetched { context in _ = try? context.fetch(FetchRequest<Curious>(entityName: "Curious")) }
+    },
   ]
 
   fileprivate static let rows = [
@@ -231,6 +237,7 @@ private final class Fan: ManagedObject {
           Relationship("favourites", toMany: "Fan", inverse: nil, ordered: true)
         }
         Entity("Thing") { Attribute("name", .string, default: "a") }
+        Entity("Curious", class: Curious.self) { Attribute("name", .string, default: "a") }
       }
     } catch {
       fatalError("\(error)")
@@ -282,6 +289,28 @@ private final class Fan: ManagedObject {
 
   static func row(values: [AttributeValue]) -> Row {
     Row.make(id: Fan(entity: entity, insertInto: nil).objectID, entity: entity, version: 1, values: values)
+  }
+}
+
+/// An object whose initializer uses a context.
+private final class Curious: ManagedObject {
+  /// Run by the initializer. Bound by the process of one wrong use.
+  @TaskLocal static var use: (@Sendable () -> Void)?
+
+  required init(_ birth: borrowing ObjectBirth) {
+    super.init(birth)
+    Self.use?()
+  }
+
+  /// Fetches an object whose initializer uses the fetching context.
+  static func beFetched(_ use: @escaping @Sendable (ManagedObjectContext) -> Void) throws {
+    let context = try Fan.context(.privateQueue)
+    try context.performAndWait {
+      _ = try Curious(context: context)
+      try context.save()
+      // The context does not retain the saved object, so that the fetch makes an object.
+      _ = try $use.withValue({ use(context) }) { try context.fetch(FetchRequest<Curious>(entityName: "Curious")) }
+    }
   }
 }
 

@@ -347,6 +347,31 @@ import Testing
     #expect(try stack.storedGraph().lines.isEmpty)
   }
 
+  @Test(arguments: Backend.available)
+  func `the undo of a saved edit leaves out a record that another writer has deleted beside an unsaved edit`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let tag = try stack.change { context in try UndoLibrary.insert("Tag", 1, in: context) }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    for isSaved in [true, false] {
+      try stack.change { context in
+        try tag.setValue(isSaved ? "saved" : "unsaved", for: "title")
+        if isSaved { try context.save() }
+      }
+    }
+    try other.saving { context in context.delete(try #require(try UndoLibrary.object("Tag", 1, in: context))) }
+    for _ in 0..<2 {
+      try stack.undo()
+      #expect(try stack.graph().lines == [])
+      #expect(!stack.hasChanges)
+    }
+    try stack.save()
+    #expect(try stack.storedGraph().lines == [])
+  }
+
   /// Names the tag.
   private static func name(_ title: String, in context: ManagedObjectContext) throws {
     try #require(try UndoLibrary.object("Tag", 1, in: context)).setValue(title, for: "title")

@@ -163,6 +163,99 @@ import Testing
     try Self.expect(graph, in: child, stack)
   }
 
+  @Test(arguments: Backend.available)
+  func `the undo of a child's group reverts the edit of a record that its parent has restored during the group`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let graph = try stack.graph()
+    try child.performAndWait { () throws in
+      child.undoHistory?.beginGroup()
+      child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+      try child.save()
+    }
+    try stack.undo()
+    try child.performAndWait { () throws in
+      child.refreshAll()
+      try Self.name("child", in: child)
+      child.undoHistory?.endGroup()
+    }
+    try Self.undo(1, in: child)
+    try Self.expect(graph, in: child, stack)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a parent's undo of a child's deletes restores both sides of relations, in any order of the child's records`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    try stack.change { context in
+      let track = try #require(try UndoLibrary.object("Track", 0, in: context))
+      try track.setObject(try UndoLibrary.object("Album", 2, in: context), for: "album")
+    }
+    try stack.save()
+    let graph = try stack.graph()
+    try child.performAndWait { () throws in
+      let objects = try [("Track", 0), ("Tag", 1), ("Album", 2)].map { entity, key in
+        try #require(try UndoLibrary.object(entity, key, in: child))
+      }
+      // The child saves its records in the order of their first edits: the members before their owner.
+      for object in objects { try object.setValue("child", for: "title") }
+      for object in objects.reversed() { child.delete(object) }
+      try child.save()
+    }
+    try stack.save()
+    try stack.undo()
+    #expect(try stack.graph() == graph)
+    try stack.save()
+    #expect(try stack.storedGraph() == graph)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child's undo of an edit finds a record whose delete it has redone and its parent has reverted`(
+    _ backend: Backend
+  ) throws {
+    let (stack, child) = try Self.related(backend)
+    let graph = try stack.graph()
+    try child.performAndWait { () throws in
+      child.delete(try #require(try UndoLibrary.object("Tag", 1, in: child)))
+      try child.save()
+    }
+    try child.performAndWait { () throws in
+      try child.undoHistory?.undo()
+      try child.undoHistory?.redo()
+    }
+    try stack.undo()
+    try child.performAndWait { () throws in
+      child.refreshAll()
+      try Self.relate(false, in: child)
+    }
+    try Self.undo(1, in: child)
+    try Self.expect(graph, in: child, stack)
+  }
+
+  @Test(arguments: Backend.available)
+  func `a child's undo of a delete finds the owner that its parent has saved for the first time since`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    try stack.change { context in
+      let track = try UndoLibrary.insert("Track", 1, in: context)
+      try UndoLibrary.insert("Album", 2, in: context).setObjects([track], for: "tracks")
+    }
+    let graph = try stack.graph()
+    let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: stack.context)
+    try child.performAndWait {
+      child.undoHistory = UndoHistory()
+      // The child has no object of the album yet.
+      child.delete(try #require(try UndoLibrary.object("Track", 1, in: child)))
+      try child.save()
+    }
+    try stack.save()
+    try Self.undo(1, in: child)
+    try Self.expect(graph, in: child, stack)
+  }
+
   /// A stack with saved, related records, and a child of its context with an undo history.
   private static func related(_ backend: Backend) throws -> (UndoLibrary.Stack, ManagedObjectContext) {
     let stack = try UndoLibrary.Stack(backend)

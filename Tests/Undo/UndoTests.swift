@@ -331,6 +331,37 @@ import Testing
     try stack.save()
     #expect(try stack.storedGraph() == stack.graph())
   }
+
+  @Test(arguments: Backend.available)
+  func `the undo of a member's move to the list of another owner and back leaves no change`(_ backend: Backend) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let (albums, tracks) = try stack.change { context in
+      let albums = try (1...2).map { try UndoLibrary.insert("Album", $0, in: context) }
+      let tracks = try (1...2).map { try UndoLibrary.insert("Track", $0, in: context) }
+      for (album, track) in zip(albums, tracks) { try album.setObjects([track], for: "tracks") }
+      return (albums, tracks)
+    }
+    try stack.save()
+    try stack.change { _ in
+      try albums[1].setObjects([tracks[1], tracks[0]], for: "tracks")
+      try albums[0].setObjects(tracks, for: "tracks")
+    }
+    try stack.expectUndoToStoredGraph()
+  }
+
+  @Test(arguments: Backend.available)
+  func `the undo of a block that adds a record to an ordered list and deletes the record leaves the list as it was`(
+    _ backend: Backend
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let tags = try stack.change { context in try (1...2).map { try UndoLibrary.insert("Tag", $0, in: context) } }
+    try stack.save()
+    try stack.change { context in
+      try tags[0].setObjects([tags[1]], for: "related")
+      context.delete(tags[1])
+    }
+    try stack.expectUndoToStoredGraph()
+  }
 }
 
 /// An edit of the list 1, 2, 3, 4.

@@ -145,6 +145,24 @@ import Testing
     }
   }
 
+  @Test(arguments: Backend.available)
+  func `the delete of an ordered list's owner reaches a member that the list has lost and has again`(
+    _ backend: Backend
+  ) throws {
+    let directory = TemporaryDirectory()
+    let (container, context) = try Self.playlist(backend, in: directory)
+    try context.performAndWait {
+      let playlist = try Self.only("Playlist", in: context)
+      let track = try #require(try playlist.objects(for: "tracks").first)
+      playlist[OrderedToManyKey<ManagedObject>("tracks")].remove(track)
+      playlist[OrderedToManyKey<ManagedObject>("tracks")].append(track)
+      context.delete(playlist)
+      try context.processPendingChanges()
+      #expect(try track.objects(for: "playlists").isEmpty)
+    }
+    withExtendedLifetime(container) {}
+  }
+
   /// As ``links(in:)``, with the tracks in the order of their keys.
   private static func sides(in context: ManagedObjectContext) throws -> [[Int64]] {
     let request = FetchRequest<ManagedObject>(entityName: "Track").sort("key")

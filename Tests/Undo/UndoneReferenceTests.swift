@@ -272,6 +272,28 @@ import Testing
     #expect(try stack.graph() == stack.storedGraph())
   }
 
+  @Test(
+    arguments: Backend.available,
+    [["Album", "Track", "tracks"], ["Artist", "Album", "albums"], ["Track", "Tag", "tags"]])
+  func `the undo of the removal of a member that another writer has deleted leaves no change`(
+    _ backend: Backend, names: [String]
+  ) throws {
+    let stack = try UndoLibrary.Stack(backend)
+    let owner = try stack.change { context in
+      let owner = try UndoLibrary.insert(names[0], 9, in: context)
+      try owner.setObjects(try (1...2).map { try UndoLibrary.insert(names[1], $0, in: context) }, for: names[2])
+      return owner
+    }
+    try stack.save()
+    let other = stack.container.newBackgroundContext()
+    stack.context.follow(other)
+    try stack.change { context in
+      try owner.setObjects([try #require(try UndoLibrary.object(names[1], 2, in: context))], for: names[2])
+    }
+    try Self.delete(names[1], 1, in: other)
+    try stack.expectUndoToStoredGraph()
+  }
+
   @Test(arguments: Backend.available)
   func `an undo clears a reference to an edited record that another writer has deleted`(_ backend: Backend) throws {
     let stack = try UndoLibrary.Stack(backend)

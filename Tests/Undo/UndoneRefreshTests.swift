@@ -59,4 +59,25 @@ import Testing
     try stack.save()
     #expect(try stack.storedGraph() == saved)
   }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `an undo leads to no edited record whose delete by another writer a refresh has found`(
+    _ backend: Backend, refreshesAll: Bool
+  ) throws {
+    let (stack, album) = try Self.filled(backend)
+    let artist = try stack.change { context in
+      let artist = try #require(try album.object(for: "artist"))
+      try artist.setValue("mine", for: "title")
+      return artist
+    }
+    try stack.change { _ in try album.setObject(nil, for: "artist") }
+    // The context does not follow the writer.
+    try stack.deleteElsewhere("Artist", 2)
+    try stack.change { context in
+      if refreshesAll { context.refreshAll() } else { context.refresh(artist, mergeChanges: true) }
+      try context.undoHistory?.undo()
+      #expect(try album.object(for: "artist") == nil)
+      #expect(try artist.objects(for: "albums").isEmpty)
+    }
+  }
 }

@@ -18,7 +18,7 @@ extension ManagedObjectContext {
         loaded += try prefetch(relationship.name, of: objects)
         continue
       }
-      switch relationship.deleteRule {
+      switch relationship.appliedDeleteRule {
       case .cascade:
         guard relationship.mayCascadeWithoutObjects else { fallthrough }
         let owners = objects.compactMap(\.pending).filter { $0.kind == .deleted }
@@ -38,12 +38,12 @@ extension ManagedObjectContext {
   /// - Returns: The loaded objects, for the caller to retain.
   final func applyDeleteRules(of records: [PendingRecord]) throws -> [ManagedObject] {
     var loaded: [ManagedObject] = []
-    for (entity, group) in Dictionary(grouping: records, by: \.entity) {
+    for (entity, group) in records.grouped(by: \.entity) {
       for relationship in entity.relationships {
         // A hook may have reverted deletes, for example by a rollback.
-        let owners = group.filter { $0.isTracked && $0.kind == .deleted }
+        let owners = group.areDeleted ? group : group.filter(\.isDeleted)
         guard !owners.isEmpty else { break }
-        switch relationship.deleteRule {
+        switch relationship.appliedDeleteRule {
         case .cascade: loaded += try cascade(relationship, from: owners)
         case .nullify: loaded += try nullify(relationship, from: owners)
         case .deny, .noAction: break
@@ -80,6 +80,8 @@ extension ManagedObjectContext {
     _ relationship: RelationshipDescription, from owners: [PendingRecord]
   ) throws -> [ManagedObject] {
     guard relationship.inverse != nil else { return [] }
+    let owners = relationship.slot.map { self.owners(owners, withPresentTargetAt: $0) } ?? owners
+    guard !owners.isEmpty else { return [] }
     var rows: [ManagedObjectID: Row] = [:]
     let targets = try targets(of: relationship, from: owners, rows: &rows)
     let objects = try load(Set(targets.lazy.flatMap(\.ids)), &rows)
@@ -91,6 +93,17 @@ extension ManagedObjectContext {
       }
     }
     return objects
+  }
+
+  /// The deleted records whose target of a to-one relationship is not deleted itself. Mostly the target is the owner whose
+  /// cascade has deleted the records, so that no lists of targets are made.
+  private final func owners(_ owners: [PendingRecord], withPresentTargetAt slot: Int) -> [PendingRecord] {
+    var latest: (target: ManagedObjectID, isDeleted: Bool)?
+    return owners.filter { owner in
+      guard case .reference(let target) = owner[slot] else { return false }
+      if latest?.target != target { latest = (target, storage.record(for: target)?.kind == .deleted) }
+      return latest?.isDeleted == false
+    }
   }
 
   /// The targets of a relationship of deleted records, with the unsaved changes of this context.
@@ -130,18 +143,20 @@ extension ManagedObjectContext {
       if storage.record(for: id)?.kind == .deleted { continue }
       if object == nil { unregistered.append(id) } else { registered.append(id) }
     }
-    let unread = unregistered.filter { rows[$0] == nil }
-    if !unread.isEmpty { for row in try loading({ try loadRows(unread) }) { rows[row.id] = row } }
-    var idsToLoad: [ManagedObjectID] = registered
-    for id in unregistered {
-      // The delete of a missing record needs no rule.
-      guard let row = rows[id] else { continue }
-      if row.entity.checked.hasDeletionHooks {
-        idsToLoad.append(id)
-      } else if storage.record(for: id) == nil {
-        storage.trackBareDelete(of: row)
-      }
+    var found = unregistered.map { rows[$0] }
+    let unread = zip(unregistered, found).compactMap { id, row in row == nil ? id : nil }
+    if !unread.isEmpty {
+      for row in try loading({ try loadRows(unread) }) { rows[row.id] = row }
+      found = unregistered.map { rows[$0] }
     }
+    var idsToLoad: [ManagedObjectID] = registered
+    var bare: [Row] = []
+    bare.reserveCapacity(found.count)
+    // The delete of a missing record needs no rule.
+    for case let row? in found {
+      if row.entity.checked.hasDeletionHooks { idsToLoad.append(row.id) } else { bare.append(row) }
+    }
+    storage.trackBareDeletes(of: bare)
     return try load(idsToLoad, &rows)
   }
 
@@ -163,6 +178,19 @@ extension ManagedObjectContext {
     var seen = Set<ObjectIdentifier>(minimumCapacity: objects.count)
     return objects.filter { $0.isLoaded && seen.insert(ObjectIdentifier($0)).inserted }
   }
+}
+
+extension [PendingRecord] {
+  /// Whether all records are tracked deletes. Counts no reference to a record.
+  fileprivate var areDeleted: Bool {
+    var areDeleted = true
+    visit { record in record._withUnsafeGuaranteedRef { if !$0.isDeleted { areDeleted = false } } }
+    return areDeleted
+  }
+}
+
+extension PendingRecord {
+  fileprivate var isDeleted: Bool { isTracked && kind == .deleted }
 }
 
 extension RelationshipDescription {

@@ -15,7 +15,7 @@ extension ManagedObjectContext {
       let (deleted, records) = storage.pendingRules.takeAll()
       do {
         if storage.recordsUndo { try recordUndo(ofReferencesTo: (deleted.map(\.recordID) + records.map(\.id))) }
-        for (entity, group) in Dictionary(grouping: deleted, by: \.entity) {
+        for (entity, group) in deleted.grouped(by: \.entity) {
           loadedTargets += try loadTargets(of: group, entity)
         }
         for object in deleted where try applyDeleteRules(of: object, besides: detachedIDs) {
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
         storage.undo?.record(try object.changedMemberIDs(of: relationship), of: relationship, object)
       }
       for target in targets {
-        switch relationship.deleteRule {
+        switch relationship.appliedDeleteRule {
         case .nullify: try unlink(target, from: object.recordID, relationship)
         case .cascade:
           try cascade(to: target, from: object.recordID, relationship) { object.pending?.kind == .deleted }
@@ -184,7 +184,7 @@ extension ManagedObjectContext {
       if let slot = relationship.slot {
         record.changed.contains(slot)
       } else {
-        record.members[relationship]?.contains(target.recordID) == true
+        record.members[relationship].map { $0.hasAdded(target.recordID) } == true
       }
     return isUnsaved && target.pending?.members[inverse]?.contains(owner) != true
   }
@@ -204,9 +204,15 @@ extension ManagedObjectContext {
 }
 
 extension RelationshipDescription {
+  /// The delete rule with its effect in a context. Lists have no missing members: a record with the rule
+  /// ``DeleteRule/noAction`` leaves the lists of its targets, as under ``DeleteRule/nullify``.
+  var appliedDeleteRule: DeleteRule {
+    deleteRule == .noAction && inverse?.isToMany == true ? .nullify : deleteRule
+  }
+
   /// Whether the delete of an owner changes or deletes targets of the relationship.
   fileprivate var deletesReachTargets: Bool {
-    switch deleteRule {
+    switch appliedDeleteRule {
     case .cascade: true
     case .nullify: inverse != nil
     case .deny, .noAction: false

@@ -225,6 +225,12 @@ open class ManagedObjectContext: @unchecked Sendable {
   /// different properties from now on.
   package final func followLaterContexts() { settings.withLock { $0.followsAnother = true } }
 
+  /// Makes the context follow another one, if it shows the saves of other contexts. The view of a strategy that has made it
+  /// independent stays independent.
+  package final func followUnlessIndependent(_ other: ManagedObjectContext) {
+    if showsSavesOfOthers { follow(other) }
+  }
+
   /// Whether the context refreshes its objects from saves of other contexts, below its own edits: a main-queue context
   /// with a parent, or a follower.
   final var showsSavesOfOthers: Bool {

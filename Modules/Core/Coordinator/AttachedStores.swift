@@ -74,8 +74,10 @@ final class AttachedStores: Sendable {
   func saveCounts(ofCoordinatorsSharingStoresWith coordinator: PersistentStoreCoordinator) -> [SaveCount] {
     let coordinator = ObjectIdentifier(coordinator)
     return state.withLock { state in
-      let identities = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.identity))
       let elsewhere = state.attachments.values.filter { $0.coordinator != coordinator }
+      // Most programs have one coordinator.
+      guard !elsewhere.isEmpty else { return [] }
+      let identities = Set(state.attachments.values.lazy.filter { $0.coordinator == coordinator }.map(\.identity))
       return elsewhere.filter { identities.contains($0.identity) }.map(\.saves)
     }
   }

@@ -11,7 +11,8 @@ public import Observation
 /// when the property is written through this object. After other changes, it is notified when
 /// ``ManagedObjectContext/values(of:_:)`` would return a state, and after a reset of the context, if the property then
 /// differs from the value read before: a reset replaces related objects. A value without `Equatable`, such as a to-many
-/// relationship, counts as changed with every change of the object.
+/// relationship, counts as changed with every change of the object. In a child context, a reader of a to-one relationship
+/// is not notified when a parent deletes the target, or reverts the delete, without a change of the object itself.
 ///
 /// ``ManagedObjectContext/observed(_:)`` makes it. To be used inside the context of the object, where the readers are
 /// notified too: on the main actor for a main-queue context. Retains the object and its context. Cost: a read also

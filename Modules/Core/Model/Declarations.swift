@@ -251,9 +251,10 @@ public enum DeleteRule: String, Sendable, Hashable, CaseIterable {
   case nullify
   /// The destination is deleted too.
   case cascade
-  /// The source cannot be deleted while a destination exists.
+  /// The source cannot be deleted while a destination exists. A reference to a deleted record leads to no destination.
   case deny
-  /// The delete has no effect: the destination may keep its reference to a deleted record.
+  /// The delete clears no reference: the destination may keep its reference to a deleted record. Only its lists lose the
+  /// record.
   case noAction
 }
 

@@ -14,6 +14,8 @@ final class EntityChecks: Sendable {
   let ruled: [Int]
   /// To-many relationships with bounds on their number of members.
   let relationships: [RelationshipDescription]
+  /// Relationships whose members deny the delete of a record.
+  let denying: [RelationshipDescription]
   /// The slots of to-one relationships.
   let references: [Int]
   /// The slots of weak references, without derived ones.
@@ -57,6 +59,7 @@ final class EntityChecks: Sendable {
       if case .attribute(let attribute) = entity.slots[index] { !attribute.validation.isEmpty } else { false }
     }
     relationships = entity.relationships.filter(\.isBounded)
+    denying = entity.relationships.filter { $0.deleteRule == .deny }
     hasPropertyRules = entity.objectClass is any PropertyValidating.Type
     isKeptByUndo = entity.objectClass is any KeptByUndo.Type
     hasDeletionHooks = !DeletionHooks.hooks(of: entity.objectClass).isEmpty

@@ -112,6 +112,9 @@ public final class RelationshipDescription: PropertyDescription, @unchecked Send
   /// Whether stores keep the members as links beside the rows.
   var isLinked: Bool { if case .links = storage { true } else { false } }
 
+  /// Whether the target of a reference may be missing: a to-one relationship that is not ``isConstrained``.
+  var mayDangle: Bool { !isToMany && !isConstrained }
+
   /// Whether stores can rely on the target's existence: a delete rule clears the reference when the target is deleted.
   ///
   /// `false` for a to-one relationship without an inverse, or with an inverse whose delete rule is

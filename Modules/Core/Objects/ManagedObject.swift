@@ -64,6 +64,11 @@ open class ManagedObject {
   }
 
   /// Makes an object for the framework. Subclasses inherit this initializer; users do not call it.
+  ///
+  /// An override, and the initial values of a subclass's stored variables, may only set the variables of the subclass.
+  /// The object has no values yet. They must not use the context or any of its objects: a fetch makes its objects under a
+  /// lock of the context, and the use ends the process with a sentence. ``awakeFromFetch()``, ``awakeFromInsert()`` and
+  /// ``initializeDefaults()`` run without the lock.
   public required init(_ birth: borrowing ObjectBirth) {
     unmanagedEntity = birth.entity
     entityToken = birth.entity._withUnsafeGuaranteedRef { $0.token }

@@ -9,12 +9,12 @@ final class MemberList {
   /// The members with the context's own changes applied. Made on demand. A further change updates this array
   /// or drops it.
   var effective: [ManagedObjectID]?
-  /// The numbers that the store orders by: the stored positions of an ordered one-to-many relationship's members; `nil`
-  /// where only the members' rows have them.
-  var positions: [ManagedObjectID: Int64?]?
-  /// The positions of all members that the running save writes, assigned by that save; ``positions`` gets them when its
-  /// changes are published. `nil` until a save that changes the order has assigned them.
-  var arranged: [ManagedObjectID: Int64?]?
+  /// The numbers that the store orders by: the stored positions of an ordered one-to-many relationship's members, in the
+  /// order of ``ids``; `nil` where only the members' rows have them.
+  var positions: [Int64?]?
+  /// The members in their new order, and their positions that the running save writes, assigned by that save;
+  /// ``positions`` gets them when its changes are published. `nil` until a save that changes the order has assigned them.
+  var arranged: (ids: [ManagedObjectID], positions: [Int64?])?
 
   /// The value of ``PendingDeleteRules/deleteCount`` when deleted records were last looked up among the members.
   var comparedDeletes = 0

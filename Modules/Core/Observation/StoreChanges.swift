@@ -37,7 +37,13 @@ struct StoreChanges: Sendable {
 
   /// Sets ``roots``. Called when the changes are complete.
   mutating func noteRoots() {
-    roots = Set(records.lazy.map { ObjectIdentifier($0.entity.root) })
+    roots = []
+    // Most records are of one entity in a row.
+    var latest: EntityDescription?
+    for record in records where record.entity !== latest {
+      roots.insert(ObjectIdentifier(record.entity.root))
+      latest = record.entity
+    }
     for id in renamed.keys { roots.insert(ObjectIdentifier(id.entity.root)) }
     roots.formUnion(ownerRoots)
   }

@@ -118,6 +118,8 @@ public struct StoreQuery: Sendable {
   public var limit: Int?
   /// The number of records to skip at the beginning of the order.
   public var offset: Int
+  /// Whether the rows may come in any order, so that the store need not sort them. Without sort keys.
+  package var isUnordered = false
 
   /// Makes a query, for tests of stores. Core makes the queries of fetches.
   public init(

@@ -49,7 +49,8 @@ extension ManagedObjectContext {
       reread([record]) { record, row in record.rebase(onto: row) }
       if record.base?.version != former?.version || record.base?.values != former?.values { noteRefreshed(object) }
       storage.withPending { record.acceptBase() }
-      return releasePartners(of: record)
+      releasePartners(of: record)
+      return removeMissingObjects()
     }
     // A record that no store has stays inserted, or deleted.
     guard record.base != nil else { return }
@@ -87,6 +88,7 @@ extension ManagedObjectContext {
       return storage.withPending { storage.noteDeletedInLists() }
     }
     let rowsByID = Dictionary(rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    if lease.pins == 0 { noteDeletedElsewhere(savedRecords.lazy.map(\.id).filter { rowsByID[$0] == nil }) }
     // A child may read the unsaved record of a parent.
     if parent == nil { for row in rows { storage.noteExisting(row.id) } }
     var confirmed: Set<RelationshipDescription> = []
@@ -102,6 +104,13 @@ extension ManagedObjectContext {
       }
     }
     for list in confirmed { storage.invalidateLists(of: list) }
+  }
+
+  /// Has the next call of ``removeMissingObjects()`` note edited records that another writer has deleted.
+  ///
+  /// A record that a parent has deleted is left out, because the parent may roll back.
+  private final func noteDeletedElsewhere(_ ids: some Sequence<ManagedObjectID>) {
+    for id in ids where !id.isTemporaryID && isUnchangedInParents(id) { storage.vanished.missing.insert(id) }
   }
 
   /// Clears the references of partners in one-to-one relationships that another writer has given to a record, and that

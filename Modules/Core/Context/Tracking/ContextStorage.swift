@@ -192,12 +192,30 @@ final class ContextStorage: @unchecked Sendable {
     }
   }
 
-  /// Tracks the delete of a record without an object.
-  func trackBareDelete(of row: Row) {
-    let record = PendingRecord(deleting: row)
-    track(record)
-    withPending { unsaved.noteBareDelete() }
-    pendingRules.records.append(record)
+  /// Tracks the deletes of records without an object, in one step. Leaves out records with unsaved changes.
+  ///
+  /// - Returns: The number of tracked deletes.
+  @discardableResult func trackBareDeletes(of rows: [Row]) -> Int {
+    let start = sequence.count
+    withPending {
+      indexAll()
+      if let id = rows.first?.id { table.reserve(rows.count, inSpaceOf: id) }
+      for row in rows where table[row.id] == 0 {
+        let record = PendingRecord(deleting: row)
+        record.isTracked = true
+        unsaved.add(record)
+        sequence.append(record)
+        table.set(Self.word(record), for: row.id)
+        noteUnindexed(record)
+      }
+      indexedCount.store(sequence.count, ordering: .releasing)
+      if sequence.count > start { unsaved.noteBareDelete() }
+    }
+    let tracked = sequence[start...]
+    newRecords?.append(contentsOf: tracked)
+    for record in tracked { noteChange(record) }
+    pendingRules.records += tracked
+    return tracked.count
   }
 
   /// Turns a delete back into an unsaved change of the kind, `inserted` or `updated`.

@@ -28,8 +28,13 @@ struct MemberChanges {
   /// For an ordered relationship whose order was changed: all members in their new order.
   var order: [ManagedObjectID]? {
     get { arrangement?.all }
-    set { arrangement = newValue.map(OrderedIDs.init) }
+    set { arrangement = newValue.map { OrderedIDs($0) } }
   }
+
+  /// Sets the order of all members.
+  ///
+  /// - Parameter order: Each member once.
+  mutating func arrange(_ order: [ManagedObjectID]) { arrangement = OrderedIDs(unique: order) }
 
   var isEmpty: Bool { additions.isEmpty && removed.isEmpty && arrangement == nil }
 
@@ -50,6 +55,10 @@ struct MemberChanges {
     if additions.contains(id) { return true }
     return removed.contains(id) ? false : nil
   }
+
+  /// Whether the changes add a record that the list below the changes does not have. An ordered list that has lost a member
+  /// and has it again keeps both edits.
+  func hasAdded(_ id: ManagedObjectID) -> Bool { additions.contains(id) && !removed.contains(id) }
 
   /// Records the list on which the next change is based. The oldest list is kept.
   mutating func begin(at origin: ListOrigin) {
@@ -107,7 +116,7 @@ struct MemberChanges {
     if let arrangement {
       let order = arrangement.all
       // Without other changes the order has the members that it is applied to.
-      if additions.isEmpty, removed.isEmpty, arrangement.count == base.count, base.allSatisfy(arrangement.contains) {
+      if additions.isEmpty, removed.isEmpty, order.count == base.count, ListMatching(order, in: base).isComplete {
         return order
       }
       // Members that another writer has added since come last. Members that another writer has removed are left out.

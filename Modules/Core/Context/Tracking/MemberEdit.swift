@@ -2,7 +2,7 @@
 enum MemberEdit {
   case add(ManagedObjectID)
   case remove(ManagedObjectID)
-  /// The present members get another order.
+  /// The present members, each once, get another order.
   case order([ManagedObjectID])
   /// The members of an ordered relationship are replaced.
   case replace([ManagedObjectID], by: [ManagedObjectID])
@@ -14,6 +14,15 @@ extension MemberEdit {
     switch self {
     case .order, .replace: true
     case .add, .remove: false
+    }
+  }
+
+  /// The members that the edit adds or removes.
+  var memberIDs: [ManagedObjectID] {
+    switch self {
+    case .add(let id), .remove(let id): [id]
+    case .order: []
+    case .replace(let former, let members): former + members
     }
   }
 
@@ -39,7 +48,7 @@ extension MemberChanges {
     switch edit {
     case .add(let id): add(id, comesLast: isOrdered, isStored: isStored ?? true)
     case .remove(let id): remove(id, isStored: isStored ?? false)
-    case .order(let order): self.order = order
+    case .order(let order): arrange(order)
     case .replace(let former, let members): replace(former, by: members, below: below ?? origin?.ids)
     }
     dropFormerOrder(below: below)

@@ -19,11 +19,25 @@ final class ObjectRegistry: @unchecked Sendable {
   @exclusivity(unchecked) private var table = IDTable()
   /// New objects outside of the table. Most of them are saved, and get their permanent identifiers, before any lookup.
   @exclusivity(unchecked) private var unindexed = WordQueue()
+  /// The thread whose initializers of objects run under the lock; zero for none. An initializer of a user's class may use
+  /// the registry again by mistake, and would wait for its own thread.
+  private let maker = Atomic<UInt>(0)
 
   @inline(__always) private func locked<T>(_ body: () -> T) -> T {
+    let thread = maker.load(ordering: .relaxed)
+    if thread != 0 { checkIsNotMaker(thread) }
     lock._unsafeLock()
     defer { lock._unsafeUnlock() }
     return body()
+  }
+
+  /// Ends the process with a sentence if the calling thread makes objects under the lock.
+  @inline(never) private func checkIsNotMaker(_ thread: UInt) {
+    Misuse.check(
+      thread != currentThread,
+      "An initializer of a subclass of `ManagedObject` used the context that makes the object, or released an object of "
+        + "this context. The context's lock is held during the initializer; use the context in `awakeFromFetch()` or "
+        + "`awakeFromInsert()` instead.")
   }
 
   /// The object with an address; `nil` for no address, and for an object whose deinitialisation has begun.
@@ -139,6 +153,8 @@ final class ObjectRegistry: @unchecked Sendable {
     var registered: [Int] = []
     let start = objects.count
     locked {
+      maker.store(currentThread, ordering: .relaxed)
+      defer { maker.store(0, ordering: .relaxed) }
       indexNewObjects()
       table.reserve(rows.count, inSpaceOf: first)
       var (space, keys) = (first, table.makeKeys(inSpaceOf: first))

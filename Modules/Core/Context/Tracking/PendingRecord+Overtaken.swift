@@ -76,15 +76,24 @@ extension PendingRecord {
 
   /// Applies a child's edit of a slot, after ``noteOvertaken(of:current:)``.
   ///
-  /// - Parameter combined: The slots whose edits stay edits even if the base has the edited value, because a merge rule
-  ///   combines both.
-  func apply(_ value: AttributeValue, at slot: Int, of child: PendingRecord, combining combined: SlotSet) {
+  /// An overtaken edit to the value that the base has already is no conflict where properties are compared. Elsewhere it
+  /// stays an overtaken edit, because both writers may have counted from one number to the next.
+  ///
+  /// - Parameters:
+  ///   - combined: The slots whose edits stay edits even if the base has the edited value, because a merge rule combines
+  ///     both.
+  ///   - comparesProperties: Whether the context of the record compares properties, and not the versions of records.
+  func apply(
+    _ value: AttributeValue, at slot: Int, of child: PendingRecord, _ combined: SlotSet, _ comparesProperties: Bool
+  ) {
     let noted = overtaken
+    let isOwnEdit = changed.contains(slot)
     set(value, at: slot)
     guard noted?[slot] != nil, let base, let childBase = child.base, value == base[slot] else { return }
     // The child may have set a value that this context has not merged back to the value of the base.
     let isRevert = max(childBase.version, child.versionReadByChild) > base.version
-    guard isRevert || combined.contains(slot) else { return }
+    let isCounted = combined.contains(slot) || !comparesProperties && !isOwnEdit
+    guard isRevert || isCounted else { return }
     changed.insert(slot)
     overtaken = noted
   }

@@ -47,12 +47,31 @@ extension ManagedObject {
     }
   }
 
+  /// Records the references and links of an object that the save of a child context has inserted. An undo clears them
+  /// before it deletes the object, so that no delete rule reaches records from before the save.
+  final func recordUndoOfPartners() {
+    guard let history = storage?.undo, let pending else { return }
+    for slot in entity.referenceSlots where !pending[slot].isNull {
+      history.record(.value(self, slot: slot, before: .null, isFirst: true))
+    }
+    for (relationship, changes) in pending.members where relationship.isLinked && !changes.added.isEmpty {
+      if relationship.isOrdered {
+        let list = RecordedList(self, relationship, before: [])
+        history.record(.list(list))
+        for id in changes.added { history.record(.add(id), of: list) }
+      } else {
+        for id in changes.added { history.record(.added(self, relationship, id)) }
+      }
+    }
+  }
+
   /// The value that another writer has saved in place of the value before an unsaved edit; `nil` if no save has overtaken
   /// the edit. Without the edit, the record has no change of the property and no conflict.
   ///
   /// References are left out: the undo of a move returns the record to its former owner.
   final func savedValue(replacing before: AttributeValue, at slot: Int) -> AttributeValue? {
-    guard let pending, let base = pending.base, case .attribute = entity.slots[slot],
+    // Asked first, because saves of other writers have overtaken few edits.
+    guard pending?.overtaken != nil, let pending, let base = pending.base, case .attribute = entity.slots[slot],
       pending.overtaken?[slot] == before
     else { return nil }
     return base[slot]

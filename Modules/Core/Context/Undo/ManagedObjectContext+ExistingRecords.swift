@@ -2,15 +2,23 @@
 // have changed the related records alone, so that the other steps of the group lead to the restored records from one side.
 
 extension ManagedObjectContext {
-  /// Whether a step changes a value or an ordered list of a record that exists again. The record keeps these.
+  /// Whether a step changes a value or an ordered list of a record that exists again. The record keeps these, except for
+  /// changes of the present object, which the group has made after the record was restored.
   final func changesValue(
     _ step: UndoStep, ofOneOf existing: Set<ManagedObjectID>, by history: UndoHistory
   ) -> Bool {
     switch step {
-    case .value(let object, _, _, _): existing.contains(history.present(object.recordID, in: self))
-    case .list(let list): existing.contains(history.present(list.object.recordID, in: self))
+    case .value(let object, _, _, _): isObsolete(object, ofOneOf: existing, by: history)
+    case .list(let list): isObsolete(list.object, ofOneOf: existing, by: history)
     case .added, .removed, .inserted, .deleted: false
     }
+  }
+
+  /// Whether an object had the record of one of the identifiers before the record's delete.
+  private final func isObsolete(
+    _ object: ManagedObject, ofOneOf existing: Set<ManagedObjectID>, by history: UndoHistory
+  ) -> Bool {
+    !isPresent(object) && existing.contains(history.present(object.recordID, in: self))
   }
 
   /// Has both sides of the relationships between records that exist again and the records of reverted steps agree.

@@ -68,13 +68,12 @@ extension ManagedObjectContext {
         }
         try object.changeMembers(of: relationship, .remove(id))
       case .removed(let recorded, let relationship, let id):
-        guard let object = try presentObject(recorded, by: history),
-          !storage.vanished.edited.contains(object.recordID)
-        else {
-          return
-        }
+        guard let object = try presentObject(recorded, by: history) else { return }
         let id = history.present(id, in: self)
-        guard isRestorable(id), try !lists(id, in: relationship, of: object) else { return }
+        guard !storage.vanished.edited.contains(object.recordID), isRestorable(id) else {
+          return try object.forgetRemovals(of: [id], from: relationship)
+        }
+        guard try !lists(id, in: relationship, of: object) else { return }
         try object.changeMembers(of: relationship, .add(id))
       case .list(let list):
         guard let object = try presentObject(list.object, by: history) else { return }
@@ -83,9 +82,12 @@ extension ManagedObjectContext {
         let isVanished = storage.vanished.edited.contains(object.recordID)
         let gone = Set(
           list.removed.lazy.map { history.present($0, in: self) }.filter { isVanished || !self.isRestorable($0) })
+        try object.forgetRemovals(of: gone, from: list.relationship)
         let former = list.reverted(members) { history.present($0, in: self) }.filter { !gone.contains($0) }
         let below = try object.memberList(of: list.relationship).ids
-        let reverted = list.isFormerOrder(below, of: former) { history.present($0, in: self) } ? below : former
+        let reverted =
+          list.isFormerOrder(below, of: former) { history.present($0, in: self) }
+          ? below : object.savedOrder(of: former, changedBy: list, below: below) ?? former
         guard reverted != members else { return }
         try object.changeMembers(of: list.relationship, .replace(members, by: reverted))
         // Without the group's addition of a member, the list below the changes still has the member if another writer has
@@ -198,12 +200,19 @@ extension ManagedObjectContext {
   /// The object with a recorded object's record: the recorded object itself, the object of a record that exists again
   /// after its delete, or the context's object of the record that its record became in a save; `nil` if it is deleted.
   final func presentObject(_ recorded: ManagedObject, by history: UndoHistory) throws -> ManagedObject? {
-    if isPresent(recorded) { return recorded }
+    if isPresent(recorded) { return isVanished(recorded) ? nil : recorded }
     if let restored = history.restoredObject(of: recorded, in: self) { return restored }
     let isReplaced = recorded.flags.contains(.detached) && !recorded.flags.contains(.deleted)
     guard isReplaced, !recorded.recordID.isTemporaryID else { return nil }
     let object = try fault(for: recorded.recordID, of: recorded.entity)
     return isPresent(object) ? object : nil
+  }
+
+  /// Whether another writer has deleted an object's record, whose last edit has been undone. The object stays until the
+  /// next save, but an edit by the undo of an earlier group would bring the record back.
+  private final func isVanished(_ object: ManagedObject) -> Bool {
+    !storage.vanished.edited.isEmpty && storage.vanished.edited.contains(object.recordID)
+      && object.pending?.isUnchanged != false
   }
 
   /// Whether a recorded object still belongs to the context and is not deleted.

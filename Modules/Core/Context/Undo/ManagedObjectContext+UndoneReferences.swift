@@ -85,7 +85,9 @@ extension ManagedObject {
   /// Records that a relationship without an inverse loses members, or its target.
   final func recordUndo(ofLosing ids: Set<ManagedObjectID>, from relationship: RelationshipDescription) throws {
     guard let slot = relationship.slot else {
-      for id in try changedMemberIDs(of: relationship) where ids.contains(id) {
+      // The list keeps a member that the group has added before the delete. The undo removes this member.
+      let list = storage?.undo?.list(of: relationship, self)
+      for id in try changedMemberIDs(of: relationship) where ids.contains(id) && list?.hasAdded(id) != true {
         try recordUndo(of: .remove(id), relationship)
       }
       return

@@ -11,7 +11,7 @@ final class RecordedList {
   /// The members that the group has removed.
   private(set) var removed: Set<ManagedObjectID> = []
   /// Whether the group has moved members.
-  private var isReordered = false
+  private(set) var isReordered = false
 
   init(_ object: ManagedObject, _ relationship: RelationshipDescription, before: [ManagedObjectID]) {
     self.object = object
@@ -21,6 +21,9 @@ final class RecordedList {
 
   /// The former members, and the members that the group has added.
   var recordedIDs: [ManagedObjectID] { before + added }
+
+  /// Whether the group has added a member.
+  func hasAdded(_ id: ManagedObjectID) -> Bool { added.contains(id) }
 
   /// Records a change of the group, before the change is made.
   func note(_ edit: MemberEdit) {

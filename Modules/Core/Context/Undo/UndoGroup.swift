@@ -8,6 +8,12 @@ struct UndoGroup {
       self.object = ObjectIdentifier(object)
       self.slot = slot
     }
+
+    // One word, which a set hashes in one step. Equality compares both.
+    func hash(into hasher: inout Hasher) { hasher.combine(hashedWord) }
+    func _rawHashValue(seed: Int) -> Int { hashedWord._rawHashValue(seed: seed) }
+
+    private var hashedWord: UInt { UInt(bitPattern: object) ^ UInt(bitPattern: slot) << 48 }
   }
 
   private struct ListKey: Hashable {
@@ -53,7 +59,7 @@ struct UndoGroup {
   /// later steps have given it back.
   var stepsToRevert: [UndoStep] {
     let restoredLinks = restoredLinks
-    var written: Set<SlotKey> = []
+    var written = Set<SlotKey>(minimumCapacity: steps.count)
     let first = steps.filter { step in
       switch step {
       case .value(let object, let slot, _, _): return written.insert(SlotKey(object, slot)).inserted

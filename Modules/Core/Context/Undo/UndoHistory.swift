@@ -67,6 +67,8 @@ public final class UndoHistory {
   /// replace. The others are removed when the number of entries has reached
   /// ``pruningCount``, so that it stays below twice the needed ones or the size of the groups, or below 64.
   private(set) var reinserted: [ManagedObjectID: ManagedObject] = [:]
+  /// The keys of ``reinserted`` whose records exist again beside objects that redos have deleted again.
+  private(set) var existing: Set<ManagedObjectID> = []
   private var pruningCount = UndoHistory.firstPruningCount
   private static let firstPruningCount = 64
 
@@ -258,7 +260,7 @@ public final class UndoHistory {
     guard let groupLimit, undoGroups.count > groupLimit else { return }
     undoGroups.removeFirst(undoGroups.count - max(0, groupLimit))
     if undoGroups.isEmpty, redoGroups.isEmpty {
-      (reinserted, pruningCount) = ([:], Self.firstPruningCount)
+      (reinserted, existing, pruningCount) = ([:], [], Self.firstPruningCount)
       dropReinserted()
     }
   }
@@ -280,6 +282,7 @@ public final class UndoHistory {
     reinserted = reinserted.filter { id, object in
       needed.contains(id) || inserted.contains(ObjectIdentifier(object)) && context.mayRestore(id, insteadOf: object)
     }
+    existing.formIntersection(reinserted.keys)
     dropReinserted()
     pruningCount = max(Self.firstPruningCount, 2 * reinserted.count, cost)
     // The last references to objects may be released here, outside the access to the property.
@@ -313,7 +316,7 @@ public final class UndoHistory {
   func clear() {
     isOverdue = false
     let released = (undoGroups, redoGroups, current, reinserted)
-    (undoGroups, redoGroups, current, reinserted) = ([], [], UndoGroup(), [:])
+    (undoGroups, redoGroups, current, reinserted, existing) = ([], [], UndoGroup(), [:], [])
     pruningCount = Self.firstPruningCount
     dropReinserted()
     // The last references to objects may be released here, outside the access to the properties.
@@ -335,16 +338,13 @@ public final class UndoHistory {
       if current.isEmpty || isOverdue { awaitTurn() }
     }
     expose(step.temporaryIDs)
+    if !reinserted.isEmpty { existing.formUnion(existingIDs(among: step.referredIDs)) }
     current.append(step)
-  }
-
-  /// Has the context find new records by their temporary identifiers, also after a save.
-  private func expose(_ ids: [ManagedObjectID]) {
-    for id in ids { context?.storage.registry.object(for: id)?.exposeTemporaryID() }
   }
 
   /// Records the members of a deleted object at the time of the delete.
   func record(_ members: [ManagedObjectID], of relationship: RelationshipDescription, _ object: ManagedObject) {
+    expose(members.filter(\.isTemporaryID))
     current.delete(of: object)?.members[relationship] = members
   }
 
@@ -364,6 +364,7 @@ public final class UndoHistory {
   func record(_ edit: MemberEdit, of list: RecordedList) {
     if !isReverting, isOverdue { awaitTurn() }
     expose(edit.temporaryIDs)
+    if !reinserted.isEmpty { existing.formUnion(existingIDs(among: edit.memberIDs)) }
     list.note(edit)
   }
 
@@ -379,17 +380,10 @@ public final class UndoHistory {
   /// Records the object of a deleted record that is inserted again as another record, or that exists again.
   func note(_ object: ManagedObject, reinserting id: ManagedObjectID) {
     reinserted[id] = object
+    existing.remove(id)
     guard let storage = context?.storage else { return }
     // Children look for the record too, on their own threads.
     storage.withPending { storage.formerIDs.note(object.recordID, reinserting: id) }
-  }
-
-  /// Has a context without children forget the reinserted records that the history has forgotten. The history of a
-  /// child may have the deletes of these records longer.
-  private func dropReinserted() {
-    guard let context, !context.isParent else { return }
-    let storage = context.storage
-    storage.withPending { storage.formerIDs.dropReinserted { reinserted[$0] != nil } }
   }
 }
 

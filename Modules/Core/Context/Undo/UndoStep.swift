@@ -33,6 +33,15 @@ enum UndoStep {
     }
   }
 
+  /// The members and targets in the state before the change.
+  var referredIDs: [ManagedObjectID] {
+    switch self {
+    case .value(_, _, .reference(let id), _), .added(_, _, let id), .removed(_, _, let id): [id]
+    case .list(let list): list.before
+    case .value, .inserted, .deleted: []
+    }
+  }
+
   /// The members that an undo of the step gives back to a relationship.
   var removedIDs: [ManagedObjectID] {
     switch self {

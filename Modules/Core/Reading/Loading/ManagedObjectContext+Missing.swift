@@ -45,7 +45,12 @@ extension ManagedObjectContext {
   ///   are updated through the inverse.
   final func invalidateLists(of ids: some Sequence<ManagedObjectID>, withoutInverse: Bool = false) {
     var roots: Set<EntityDescription> = []
-    for id in ids { roots.insert(id.entity.root) }
+    // Most identifiers are of one space in a row.
+    var latest: ManagedObjectID?
+    for id in ids where latest?.hasSameSpace(as: id) != true {
+      roots.insert(id.entity.root)
+      latest = id
+    }
     guard !roots.isEmpty, let model = persistentStoreCoordinator?.managedObjectModel else { return }
     for relationship in model.entities.lazy.flatMap(\.relationships)
     where relationship.isToMany && roots.contains(relationship.destination.root)

@@ -31,7 +31,8 @@ extension ManagedObjectContext {
       noteFault(of: relationship, in: owner.entity)
       let list = owner.setMemberList(
         members[owner.recordID] ?? [], of: relationship, version: version, generation: generation)
-      list.positions = positions
+      let known = list.ids.compactMap { positions[$0] }
+      if known.count == list.ids.count { list.positions = known }
     }
   }
 }

@@ -5,8 +5,8 @@ struct LinkGatherer {
   private var links = LinkChanges()
   /// Whether a deny rule refuses a delete. Batch requests apply no delete rules.
   var obeysDeny = true
-  /// The records that the save deletes. A list without an inverse may still contain them.
-  private var deleted: Set<ManagedObjectID> = []
+  /// The records that the save deletes. A list without an inverse may still contain them. Made for the first link to add.
+  private lazy var deleted = Set(deletes.map(\.id))
   /// Reads through the context's lease, so that the unit of work holds one connection.
   private let context: ManagedObjectContext
   /// The members of ordered lists whose conflicts were resolved, by owner. The objects have the members of all other
@@ -14,6 +14,8 @@ struct LinkGatherer {
   private let members: [ManagedObjectID: [RelationshipDescription: [ManagedObjectID]]]
   /// The inserts and updates of the unit.
   private var changes: [RecordChange] = []
+  /// The deletes of the unit.
+  private var deletes: [RecordChange] = []
   /// The positions of the stored links of all owners with another order, by relationship, owner and member.
   private var knownPositions: [RelationshipDescription: [Int64: [Int64: StoredPosition]]] = [:]
 
@@ -41,9 +43,8 @@ struct LinkGatherer {
 
   private mutating func gather(_ unit: UnitOfWork, _ discarded: [DiscardedChange]) throws {
     changes = unit.insertsAndUpdates
-    let deletes = unit.deletes
-    deleted = Set(deletes.map(\.id))
-    for change in unit.insertsAndUpdates { try gatherMembers(change) }
+    deletes = unit.deletes
+    for change in changes { try gatherMembers(change) }
     for change in discarded {
       links.discard(linksOf: change.record.permanentID, change.record.entity, isDeleted: change.storeRow == nil)
     }
@@ -78,7 +79,7 @@ struct LinkGatherer {
   /// - Throws: ``ErrorCode/danglingReference``, ``ErrorCode/relationshipCrossesStores``; ``ErrorCode/storeDetached`` for
   ///   a member of a detached store.
   private mutating func add(_ link: Link, to table: LinkTable, _ member: ManagedObjectID) throws {
-    if !deleted.isEmpty, deleted.contains(member) { return }
+    if !deletes.isEmpty, deleted.contains(member) { return }
     guard let home = member.storeIdentifier else {
       if context.wasNeverSaved(member) { return }
       throw CoherenceError(

@@ -6,7 +6,7 @@ struct StoreUnit {
 
 /// The stage of a save that turns unsaved records into a unit of work for each store, with the rows to write and the
 /// links to change. Reads links of deleted records; writes nothing.
-struct UnitGatherer {
+final class UnitGatherer {
   private let context: ManagedObjectContext
   private let storage: ContextStorage
   private let gathered: GatheredRecords

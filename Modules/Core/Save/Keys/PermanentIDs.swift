@@ -13,7 +13,9 @@ struct PermanentIDs {
       record._withUnsafeGuaranteedRef { if $0.hasMembers || $0.entity.hasReferences { hasRelationships = true } }
     }
     guard hasRelationships else { return }
-    for record in records where record.id.isTemporaryID { byTemporaryID[record.id] = record.reservedID }
+    records.visit { record in
+      record._withUnsafeGuaranteedRef { if $0.id.isTemporaryID { byTemporaryID[$0.id] = $0.reservedID } }
+    }
   }
 
   /// The identifiers of the stored records that inserted records became, by the inserted records' former identifiers.
@@ -34,6 +36,12 @@ struct PermanentIDs {
 
   /// Reverts a join.
   mutating func separate(_ former: [ManagedObjectID]) { for formerID in former { joined[formerID] = nil } }
+
+  /// The identifiers that records have after the save. Takes no time for a table in which every identifier stands for
+  /// itself.
+  func all(_ ids: [ManagedObjectID]) -> [ManagedObjectID] {
+    byTemporaryID.isEmpty && joined.isEmpty ? ids : ids.map { self[$0] }
+  }
 
   /// The identifier that a record has after the save.
   subscript(id: ManagedObjectID) -> ManagedObjectID {

@@ -115,7 +115,10 @@ extension ManagedObjectContext {
   private final func receive(
     _ records: [PendingRecord], _ targets: [ManagedObjectID: ManagedObject], without discarded: Set<ManagedObjectID>
   ) throws {
-    for record in records where isNew(record) { receiveInsert(record, members(of: record, without: discarded)) }
+    let inserts = records.filter(isNew)
+    for record in inserts { receiveInsert(record, members(of: record, without: discarded)) }
+    // After all inserts: an undo clears the references before it deletes a target.
+    if storage.recordsUndo { for record in inserts { storage.registry.object(for: record.id)?.recordUndoOfPartners() } }
     var neverSaved: Set<ManagedObjectID> = []
     var owners: [ManagedObject] = []
     for record in records {
@@ -236,9 +239,9 @@ extension ManagedObjectContext {
   /// Turns deletes of a child into deletes of this context, without objects.
   private final func receiveBareDeletes(_ records: [PendingRecord], _ rows: [Row]) {
     guard !records.isEmpty else { return }
-    for row in rows { storage.trackBareDelete(of: row) }
+    let count = storage.trackBareDeletes(of: rows)
     // The child has applied the delete rules, for which the tracking queues the records.
-    storage.pendingRules.records.removeLast(rows.count)
+    storage.pendingRules.records.removeLast(count)
     storage.withPending {
       for record in records {
         guard let own = storage.recordUnderLock(for: record.id) else { continue }
@@ -298,10 +301,12 @@ extension ManagedObjectContext {
     for (relationship, changes) in members {
       stored[relationship] = try object.storedMembers(revertedBy: changes, of: relationship)
     }
-    let combined = mergePolicy.combinedSlots(of: own.entity)
+    let (combined, comparesProperties) = (mergePolicy.combinedSlots(of: own.entity), showsSavesOfOthers)
     storage.withPending {
       own.noteOvertaken(of: record, current: present)
-      for slot in record.changed { own.apply(present(record[slot]), at: slot, of: record, combining: combined) }
+      for slot in record.changed {
+        own.apply(present(record[slot]), at: slot, of: record, combined, comparesProperties)
+      }
       storage.noteMove(of: own, byChildOn: record.base)
       for (relationship, changes) in members {
         if relationship.isOrdered { storage.noteListChange() }

@@ -38,7 +38,9 @@ extension ManagedObjectContext {
       }
     }
     for (relationship, changes) in record.members {
-      for id in changes.removed { try object.changeMembers(of: relationship, .remove(current(id))) }
+      for id in changes.removed where changes.contains(id) == false {
+        try object.changeMembers(of: relationship, .remove(current(id)))
+      }
     }
   }
 
@@ -52,7 +54,9 @@ extension ManagedObjectContext {
     }
     guard object.pending?.hasRelatedEdits == true else { return }
     for (relationship, changes) in record.members {
-      for id in changes.removed { try object.loadSide(for: .remove(current(id)), of: relationship) }
+      for id in changes.removed where changes.contains(id) == false {
+        try object.loadSide(for: .remove(current(id)), of: relationship)
+      }
     }
   }
 
@@ -72,8 +76,21 @@ extension ManagedObjectContext {
   private final func recordUndo(ofDeleting object: ManagedObject, _ record: PendingRecord) {
     let deleted = DeletedObject(object, record)
     for relationship in object.entity.relationships where relationship.isToMany {
-      deleted.members[relationship] = try? object.memberIDs(of: relationship)
+      deleted.members[relationship] = try? members(of: relationship, beforeDeleting: object)
     }
     storage.undo?.record(.deleted(deleted))
+  }
+
+  /// The members that an undo of a delete gives back to an object. The child's save may have deleted some of them before
+  /// the object, so that a read of the list leaves them out.
+  private final func members(
+    of relationship: RelationshipDescription, beforeDeleting object: ManagedObject
+  ) throws -> [ManagedObjectID] {
+    try object.removeDeletedMembers(of: relationship)
+    return try object.changedMemberIDs(of: relationship).filter { id in
+      let member = storage.record(for: id)
+      if member?.kind == .deleted, relationship.inverse != nil { return true }
+      return !storage.isLeftOut(member, of: relationship, owner: object.recordID)
+    }
   }
 }

@@ -25,42 +25,37 @@ struct SavePlan {
   private var clearing: [SaveStep] {
     guard !changes.updates.isEmpty || !changes.deletes.isEmpty else { return [] }
     let deletes = rankedDeletes
-    let deleteSteps = Self.deleteSteps(deletes)
     let moving = movingUniqueSlots
-    guard !deleteSteps.isEmpty || !moving.isEmpty else { return [] }
+    var cleared = ClearedReferences(deletes)
     var rows: [SlotGroup: [Row]] = [:]
-    /// - Parameter step: The step that deletes the row; the last one for a row that stays.
-    func clear(_ id: ManagedObjectID, _ entity: EntityDescription, _ base: Row?, deletedIn step: Int = .max) {
+    func clear(_ id: ManagedObjectID, _ entity: EntityDescription, _ base: Row?, _ candidates: [Int], before step: Int)
+    {
       guard let base else { return }
       var slots = moving[id] ?? SlotSet()
-      if !deleteSteps.isEmpty {
-        for slot in entity.constrainedSlots {
-          guard case .reference(let target) = base[slot], target != id, let other = deleteSteps[target] else {
-            continue
-          }
-          // A row deleted before its target needs no update first.
-          if other <= step { slots.insert(slot) }
+      for slot in candidates {
+        if case .reference(let target) = base[slot], target != id, cleared.isDeleted(target, before: step) {
+          slots.insert(slot)
         }
       }
       guard !slots.isEmpty else { return }
       rows[SlotGroup(entity, slots), default: []].append(base.clearing(slots))
     }
     for group in changes.updates {
-      for (update, base) in zip(group.updates, group.bases) { clear(update.row.id, group.entity, base) }
+      let candidates = cleared.candidates(of: group.entity, before: deletes.count)
+      guard !candidates.isEmpty || !moving.isEmpty else { continue }
+      for (update, base) in zip(group.updates, group.bases) {
+        clear(update.row.id, group.entity, base, candidates, before: deletes.count)
+      }
     }
     for (step, group) in deletes.enumerated() {
-      for (delete, base) in zip(group.deletes, group.bases) { clear(delete.id, group.entity, base, deletedIn: step) }
+      // A row deleted before its target needs no update first.
+      let candidates = cleared.candidates(of: group.entity, before: step + 1)
+      guard !candidates.isEmpty else { continue }
+      for (delete, base) in zip(group.deletes, group.bases) {
+        clear(delete.id, group.entity, base, candidates, before: step + 1)
+      }
     }
     return Self.fixes(rows)
-  }
-
-  /// The number of the step that deletes each deleted record.
-  private static func deleteSteps(_ groups: [RowChanges.Deletes]) -> [ManagedObjectID: Int] {
-    var result = [ManagedObjectID: Int](minimumCapacity: groups.reduce(0) { $0 + $1.deletes.count })
-    for (step, group) in groups.enumerated() {
-      for delete in group.deletes { result[delete.id] = step }
-    }
-    return result
   }
 
   /// The slots of updated records whose old unique values another row of the save takes over.
@@ -173,6 +168,36 @@ struct SavePlan {
       return a == b ? first.position < second.position : a < b
     }
   }
+}
+
+/// The references that a save clears because it deletes their targets in earlier steps.
+private struct ClearedReferences {
+  private let deletes: [RowChanges.Deletes]
+  /// The number of the step that deletes each deleted record. Made for the first reference that may lead to one.
+  private lazy var steps: [ManagedObjectID: Int] = {
+    var steps = [ManagedObjectID: Int](minimumCapacity: deletes.reduce(0) { $0 + $1.deletes.count })
+    for (step, group) in deletes.enumerated() {
+      for delete in group.deletes { steps[delete.id] = step }
+    }
+    return steps
+  }()
+
+  /// - Parameter deletes: The deletes of the save, one step for each group.
+  init(_ deletes: [RowChanges.Deletes]) { self.deletes = deletes }
+
+  /// The slots of references that may lead to records deleted before a step.
+  func candidates(of entity: EntityDescription, before step: Int) -> [Int] {
+    guard step > 0 else { return [] }
+    return entity.constrainedSlots.filter { slot in
+      guard case .reference(let relationship) = entity.slots[slot] else { return false }
+      // A record of any entity of the hierarchy may be a target: older rows may refer to an entity that the present model
+      // does not allow.
+      return deletes[..<step].contains { $0.entity.root === relationship.destination.root }
+    }
+  }
+
+  /// Whether a record is deleted before a step.
+  mutating func isDeleted(_ id: ManagedObjectID, before step: Int) -> Bool { steps[id].map { $0 < step } ?? false }
 }
 
 /// The rank of each entity in the order of inserts: greater than the ranks of all entities to which it refers. A cycle

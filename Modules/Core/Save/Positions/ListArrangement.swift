@@ -26,14 +26,14 @@ struct ListArrangement {
     for index in allowed.longestIncreasingSubsequence { positions[index] = allowed[index] }
   }
 
-  /// Returns the positions of all members.
-  mutating func filled() -> [Int64] {
+  /// Returns the positions of all members, none of them `nil`.
+  mutating func filled() -> [Int64?] {
     var index = 0
     while let start = positions[index...].firstIndex(of: nil) {
       let end = positions[start...].firstIndex { $0 != nil } ?? positions.count
       index = fill(start..<end) ? end : respace(around: start..<end)
     }
-    return positions.map { $0! }
+    return positions
   }
 
   /// Assigns positions in the gap between their neighbours to adjacent members without a position.

@@ -40,7 +40,8 @@ enum ListPositions {
   static func arranged(_ stored: [StoredPosition], in range: Range<Int64>) -> [Int64?] {
     let start = stored.leadingMissing
     var arrangement = ListArrangement(stored[start...].map(\.position), in: range)
-    return Array(repeating: nil, count: start) + arrangement.filled()
+    let positions = arrangement.filled()
+    return start == 0 ? positions : Array(repeating: nil, count: start) + positions
   }
 }
 

@@ -7,12 +7,17 @@ extension [Int64?] {
   var longestIncreasingSubsequence: [Int] {
     // The index of the smallest last number of a subsequence, by the subsequence's length minus one.
     var lasts: [Int] = []
+    lasts.reserveCapacity(count)
+    // The greatest number in `lasts`, which most numbers of a list extend.
+    var greatest: Int64?
     var predecessors = [Int](repeating: -1, count: count)
     for index in indices {
       guard let number = self[index] else { continue }
-      let length = lengthToExtend(with: number, lasts)
+      let isGreatest = greatest.map { $0 < number } ?? true
+      let length = isGreatest ? lasts.count : lengthToExtend(with: number, lasts)
       if length > 0 { predecessors[index] = lasts[length - 1] }
       if length == lasts.count { lasts.append(index) } else { lasts[length] = index }
+      if length == lasts.count - 1 { greatest = number }
     }
     guard var index = lasts.last else { return [] }
     var result = lasts
@@ -23,9 +28,8 @@ extension [Int64?] {
     return result
   }
 
-  /// The length of the longest remembered subsequence that a number extends.
+  /// The length of the longest remembered subsequence that a number extends. The number is not greater than all others.
   private func lengthToExtend(with number: Int64, _ lasts: [Int]) -> Int {
-    guard let longest = lasts.last, self[longest]! >= number else { return lasts.count }
     var (low, high) = (0, lasts.count - 1)
     while low < high {
       let middle = (low + high) / 2

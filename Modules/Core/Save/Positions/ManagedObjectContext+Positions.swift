@@ -47,8 +47,9 @@ extension ManagedObjectContext {
     for list in arrangements {
       guard let slot = list.column.positionSlot else { continue }
       let positions = ListPositions.arranged(list.stored, in: list.range)
+      let hasRecords = hasUnsavedMembers(of: list.relationship)
       let moved = list.ids.indices.filter { index in
-        guard let record = storage.record(for: list.ids[index]) else {
+        guard hasRecords, let record = storage.record(for: list.ids[index]) else {
           return list.stored[index].differs(from: positions[index])
         }
         return record.kind != .deleted && record[slot] != positions[index].map(AttributeValue.int) ?? .null
@@ -62,9 +63,13 @@ extension ManagedObjectContext {
       for index in moved {
         try members[list.ids[index]]?.writeIfPresent(positions[index].map(AttributeValue.int) ?? .null, at: slot)
       }
-      list.owner.loadedList(of: list.relationship)?.arranged = Dictionary(
-        zip(list.ids, positions), uniquingKeysWith: { first, _ in first })
+      list.owner.loadedList(of: list.relationship)?.arranged = (list.ids, positions)
     }
+  }
+
+  /// Whether members of a relationship may have unsaved changes. Without any, no member is looked up.
+  private final func hasUnsavedMembers(of relationship: RelationshipDescription) -> Bool {
+    storage.unsaved.hasRecords(of: relationship.destination.root)
   }
 
   /// The members of a list in their new order, with the positions that they have in the list below this context, as far
@@ -75,13 +80,17 @@ extension ManagedObjectContext {
     let ids = try owner.memberIDs(of: relationship)
     var result = MemberArrangement(owner: owner, relationship: relationship, column: column, range: range, ids: ids)
     result.stored.reserveCapacity(ids.count)
-    let positions = owner.loadedList(of: relationship)?.positions ?? [:]
-    for id in ids {
-      let record = storage.record(for: id)
+    let list = owner.loadedList(of: relationship)
+    // Empty without known positions.
+    let positions = list?.positions ?? []
+    let former = list.flatMap { positions.isEmpty ? nil : ListMatching(ids, in: $0.ids).formerIndices }
+    let hasRecords = hasUnsavedMembers(of: relationship)
+    for (index, id) in ids.enumerated() {
+      let record = hasRecords ? storage.record(for: id) : nil
       let basePosition = record?.base.map { column.position(of: $0, owner: owner.recordID) }
-      if record == nil || basePosition.map({ $0 != .new }) == true, let position = positions[id] {
+      if record == nil || basePosition.map({ $0 != .new }) == true, let known = former?[index] {
         // The list belongs to the version of its owner's row, and the row of a member may be older.
-        result.stored.append(position.map(StoredPosition.at) ?? .missing(key: id.key))
+        result.stored.append(positions[known].map(StoredPosition.at) ?? .missing(key: id.key))
       } else if let basePosition {
         result.stored.append(basePosition)
       } else {

@@ -108,7 +108,9 @@ extension StoreChanges {
 
   /// Adds the changes of a committed unit of work. The unit's records must still be unsaved.
   mutating func add(_ unit: UnitOfWork) {
-    for change in unit.inserts {
+    let (inserts, deletes) = (unit.inserts, unit.deletes)
+    records.reserveCapacity(records.count + inserts.count + unit.updates.count + deletes.count)
+    for change in inserts {
       guard let row = change.row else { continue }
       let former = change.record.id
       if former != change.id { renamed[former] = change.id }
@@ -122,7 +124,7 @@ extension StoreChanges {
           id: change.id, entity: change.entity, kind: .updated, slots: change.changed, base: change.base,
           row: change.row))
     }
-    for change in unit.deletes {
+    for change in deletes {
       records.append(Record(id: change.id, entity: change.entity, kind: .deleted, base: change.base))
     }
     relinked.merge(unit.links.owners) { $0.union($1) }

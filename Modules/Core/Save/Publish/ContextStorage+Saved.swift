@@ -12,4 +12,19 @@ extension ContextStorage {
       }
     }
   }
+
+  /// Stops tracking saved deletes of records without objects. Notifications leave the records out.
+  func untrack(bareDeletes: [RecordChange]) {
+    guard !bareDeletes.isEmpty else { return }
+    withPending {
+      let areAll = bareDeletes.count == unsaved.count && bareDeletes.allSatisfy(\.isTracked)
+      if areAll { dropAll() }
+      for change in bareDeletes {
+        let record = change.record
+        if areAll { record.isTracked = false } else { drop(record) }
+        record.isSilent = true
+      }
+      if !areAll { removeUntracked() }
+    }
+  }
 }

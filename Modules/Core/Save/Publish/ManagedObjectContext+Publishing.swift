@@ -22,16 +22,12 @@ extension ManagedObjectContext {
     markClean(unit.updates, writing: updated, committed.permanentIDs, &changes)
     storage.untrack(unit.insertsAndUpdates)
     let deleted = unit.deletes
-    for change in deleted {
-      changes.deleted.append(change.id)
-      if let object = change.record.object {
-        detachDeleted(object)
-      } else {
-        storage.untrack(change.record)
-        change.record.isSilent = true
-      }
-    }
-    if !deleted.isEmpty { invalidateLists(of: deleted.map(\.id), withoutInverse: true) }
+    let deletedIDs = deleted.map(\.id)
+    changes.deleted += deletedIDs
+    let bareDeletes = deleted.filter { $0.object == nil }
+    for change in deleted { if let object = change.object { detachDeleted(object) } }
+    storage.untrack(bareDeletes: bareDeletes)
+    if !deleted.isEmpty { invalidateLists(of: deletedIDs, withoutInverse: true) }
     // The lists of other objects have the members of the discarded changes.
     invalidateLists(of: committed.discarded.lazy.map(\.record.permanentID))
     // The lists were read with these records, which only their unsaved changes have left out.
@@ -154,7 +150,7 @@ extension ManagedObjectContext {
     for relationship in record.members.keys where lists[relationship] != nil {
       // A read of an outdated list would return the store's list, which has the changes already.
       guard object.loadedList(of: relationship) != nil,
-        let ids = try? object.memberIDs(of: relationship).map({ permanentIDs[$0] })
+        let ids = (try? object.memberIDs(of: relationship)).map(permanentIDs.all)
       else {
         object.collections?[relationship] = nil
         continue
@@ -162,9 +158,9 @@ extension ManagedObjectContext {
       let arranged = object.loadedList(of: relationship)?.arranged
       let list = object.setMemberList(
         relationship.isOrdered ? ids : ids.sorted(by: ManagedObjectID.precedes), of: relationship, version: version)
-      guard let arranged, arranged.count == ids.count else { continue }
-      list.positions = Dictionary(
-        arranged.lazy.map { (permanentIDs[$0.key], $0.value) }, uniquingKeysWith: { first, _ in first })
+      guard let arranged, arranged.ids.count == ids.count else { continue }
+      let matching = ListMatching(ids, in: permanentIDs.all(arranged.ids))
+      if matching.isComplete { list.positions = matching.formerIndices.map { $0.flatMap { arranged.positions[$0] } } }
     }
   }
 

@@ -5,8 +5,9 @@ extension ManagedObjectContext {
   final func denialsOfBareDeletes() throws -> [ValidationFailure] {
     guard storage.unsaved.hasBareDeletes else { return [] }
     var denials: [ValidationFailure] = []
-    for (entity, records) in Dictionary(grouping: storage.records.filter(\.isBareDelete), by: \.entity) {
-      for relationship in entity.relationships where relationship.deleteRule == .deny {
+    let deniable = storage.records.filter { !$0.entity.checked.denying.isEmpty && $0.isBareDelete }
+    for (entity, records) in deniable.grouped(by: \.entity) {
+      for relationship in entity.checked.denying {
         let remaining = try remainingTargets(of: relationship, from: records)
         for record in records where remaining.contains(record.id) {
           denials.append(ValidationFailure(denying: record.id, entity, by: relationship))
@@ -31,8 +32,14 @@ extension ManagedObjectContext {
       }
     }
     targets.removeAll { storage.record(for: $0.target)?.kind == .deleted }
-    guard !targets.isEmpty, let inverse = relationship.inverse?.slot else { return Set(targets.lazy.map(\.owner)) }
+    let inverse = relationship.inverse?.slot
+    // A reference that no store checks may lead to a missing record.
+    guard !targets.isEmpty, inverse != nil || relationship.mayDangle else { return Set(targets.lazy.map(\.owner)) }
     let rows = try rows(of: Array(Set(targets.lazy.map(\.target))))
-    return Set(targets.lazy.filter { rows[$0.target]?[inverse] == .reference($0.owner) }.map(\.owner))
+    let remaining = targets.filter { owner, target in
+      guard let row = rows[target] else { return false }
+      return inverse.map { row[$0] == .reference(owner) } ?? true
+    }
+    return Set(remaining.lazy.map(\.owner))
   }
 }

@@ -15,7 +15,11 @@ struct Validation {
     [ObjectIdentifier: (record: PendingRecord, kind: PendingRecord.Kind, failures: [ValidationFailure])] = [:]
   private var calls = HookCalls([])
   /// The deleted records whose hooks were called.
-  private var deletesWithCalledHooks: [ObjectIdentifier: PendingRecord] = [:]
+  private var deletesWithCalledHooks: [PendingRecord] = []
+  /// The addresses of the first of ``deletesWithCalledHooks``. Made on demand, because most hooks change nothing.
+  private var addressesWithCalledHooks: Set<ObjectIdentifier> = []
+  /// The number of records of ``deletesWithCalledHooks`` whose addresses are in ``addressesWithCalledHooks``.
+  private var indexedDeletes = 0
 
   /// Validates all unsaved records by the model's rules and by their hooks. Called once, before other calls of hooks.
   mutating func check(in storage: ContextStorage) throws {
@@ -80,7 +84,7 @@ struct Validation {
   /// ``hookFailures``, but not in ``failures``.
   private mutating func callHooks(of record: PendingRecord) {
     let kind = record.kind
-    if kind == .deleted { deletesWithCalledHooks[ObjectIdentifier(record)] = record }
+    if kind == .deleted { deletesWithCalledHooks.append(record) }
     guard let object = record.object else { return }
     var found = record.entity.checked.hasPropertyRules ? propertyFailures(of: record, object) : []
     do {
@@ -101,8 +105,12 @@ struct Validation {
   }
 
   /// Whether the hooks of a deleted record were called.
-  func hasCalledHooks(ofDeleted record: PendingRecord) -> Bool {
-    deletesWithCalledHooks[ObjectIdentifier(record)] != nil
+  mutating func hasCalledHooks(ofDeleted record: PendingRecord) -> Bool {
+    for called in deletesWithCalledHooks[indexedDeletes...] {
+      addressesWithCalledHooks.insert(ObjectIdentifier(called))
+    }
+    indexedDeletes = deletesWithCalledHooks.count
+    return addressesWithCalledHooks.contains(ObjectIdentifier(record))
   }
 
   /// The failures of the values to save by the rules of a ``PropertyValidating`` class.
@@ -123,7 +131,7 @@ struct Validation {
   /// Checks that no deny rule forbids a delete.
   private mutating func checkDelete(_ record: PendingRecord) throws {
     guard let object = record.object else { return }
-    for relationship in record.entity.relationships where relationship.deleteRule == .deny {
+    for relationship in record.entity.checked.denying {
       let ids: [ManagedObjectID] =
         if let slot = relationship.slot {
           if case .reference(let id) = record[slot] { [id] } else { [] }
@@ -225,14 +233,18 @@ extension Slot {
 }
 
 extension ManagedObject {
-  /// Whether this object still refers to the owner. `true` if the inverse is not stored in this object's row.
+  /// Whether this object still refers to the owner. `true` for a present record if the inverse is not stored in its row.
   ///
   /// - Throws: Errors of the store: a failed read must not allow a denied delete.
   fileprivate final func isStillRelated(
     to owner: ManagedObject, _ relationship: RelationshipDescription
   ) throws -> Bool {
-    guard let slot = relationship.inverse?.slot else { return true }
     do {
+      guard let slot = relationship.inverse?.slot else {
+        // A reference that no store checks may lead to a missing record.
+        if relationship.mayDangle { try loadRow() }
+        return true
+      }
       return try loadedValue(at: slot) == .reference(owner.recordID)
     } catch let error as CoherenceError where error.isOfMissingRecord {
       return false
