@@ -114,6 +114,16 @@ import Testing
     #expect(buffer.count == 0)
   }
 
+  @Test(arguments: ["", "a", "größer", "a text of more than fifteen bytes", String(repeating: "ü", count: 1_000)])
+  func `the field of a text has the number of its bytes, and its bytes`(text: String) throws {
+    let bytes = Array(text.utf8)
+    let buffer = ByteBuffer(capacity: 1)
+    try buffer.appendField(.string(text), as: .string)
+    #expect(buffer.count == 4 + bytes.count)
+    #expect(UnsafeRawPointer(buffer.base).bigEndian(Int32.self) == Int32(bytes.count))
+    #expect(Array(UnsafeRawBufferPointer(start: buffer.base + 4, count: bytes.count)) == bytes)
+  }
+
   // MARK: Statements
 
   @Test func `statements are equal by their text, the types of their values, and their preparation`() {

@@ -142,12 +142,19 @@ import Testing
     let voucher = try store.row("Voucher")
     let (accounts, vouchers) = (account.entity, voucher.entity)
     let first = "LOCK TABLE \"Account\" IN ROW EXCLUSIVE MODE"
-    func lock(_ steps: SaveStep...) throws -> String? {
-      try order.lockStatement(for: StoreSaveRequest(steps: steps))?.text(in: PostgreSQLDialect())
+    func statement(for request: StoreSaveRequest, locksRows: Bool = false) throws -> String? {
+      try order.lockStatement(for: request, locksRows: locksRows)?.text(in: PostgreSQLDialect())
     }
+    func lock(_ steps: SaveStep...) throws -> String? { try statement(for: StoreSaveRequest(steps: steps)) }
     #expect(try lock(.insert(vouchers, [voucher])) == nil)
+    #expect(try lock(.delete(vouchers, [RowDelete(id: voucher.id, baseVersion: 1)])) == nil)
     #expect(try lock(.insert(accounts, [account]), .insert(vouchers, [voucher])) == nil)
     #expect(try lock(.insert(vouchers, [voucher]), .insert(accounts, [account])) == first)
+    // A lock of rows comes before the only step, and a computed value after it.
+    #expect(try statement(for: StoreSaveRequest(steps: [.insert(accounts, [account])]), locksRows: true) == first)
+    var request = StoreSaveRequest(steps: [.insert(vouchers, [voucher])])
+    request.derivations = [DerivationUpdate(of: accounts)]
+    #expect(try statement(for: request) == first)
   }
 
   @Test func `many tasks insert records with equal unique values, each with a member`() async throws {

@@ -21,7 +21,8 @@ import Testing
     #expect(few.reads == many.reads, "\(few) \(many)")
     #expect(many.reads <= 4)
     #expect(few.runs.map(\.times).sorted() == [1, 2, 6])
-    #expect(many.runs.map(\.times).sorted() == [1, 100, 10_000])
+    // One save has inserted the albums and the tracks, whose keys are consecutive.
+    #expect(many.runs.map(\.times) == [1, 1, 1])
     // A row is deleted before the row that it refers to, so that no reference has to be cleared.
     #expect(many.updates == 0)
   }

@@ -134,6 +134,19 @@ import Testing
     #expect(text(unfiltered.statement)?.hasSuffix(#" FROM "Album" AS "t" ORDER BY "t"."year", "t"."$id""#) == true)
   }
 
+  @Test func `a query without an order is not sorted, and its limit follows exact records alone`() throws {
+    func end(_ query: StoreQuery, isRangeExact: Bool = true) throws -> String? {
+      var query = query
+      query.isUnordered = true
+      let plan = try planner.select(query)
+      #expect(plan.isOrderExact && plan.isRangeExact == isRangeExact)
+      return try rest(of: text(plan.statement), after: " FROM ")
+    }
+    #expect(try end(albums()) == #""Album" AS "t""#)
+    #expect(try end(albums(limit: 5)) == #""Album" AS "t" LIMIT 5"#)
+    #expect(try end(albums(where: matching, limit: 5), isRangeExact: false) == #""Album" AS "t""#)
+  }
+
   @Test func `a number of records in a range is never negative and never above the limit`() throws {
     func count(_ limit: Int?, _ offset: Int, of total: Int) throws -> Int {
       try albums(limit: limit, offset: offset).countInRange(of: total)

@@ -38,6 +38,8 @@ import Testing
     request.relationshipsForPrefetching = ["tracks"]
     #expect(try titles(request) == 1_000)
     #expect(log.reads.count == 2, "\(log.reads)")
+    // The tracks come in the order of the index of their albums.
+    #expect(log.reads.last.map { !$0.contains("ORDER BY") } == true, "\(log.reads)")
   }
 
   @Test func `the tracks of many albums are counted together after a refresh of all objects under an unsaved delete`()

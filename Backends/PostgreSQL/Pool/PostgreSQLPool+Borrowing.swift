@@ -9,11 +9,17 @@ extension PostgreSQLPool {
     case lasting
   }
 
-  /// A reader with a connection, and the thread that reads.
-  struct Reading {
+  /// A reader with a connection, and the thread that reads. An object, because a copy of a weak reference costs more
+  /// than the comparison of the threads, and the pool compares the threads of all readers under its lock.
+  final class Reading {
     /// The reader; `nil` while it is deinitialised and returns its connection.
-    weak var reader: PostgreSQLReader?
-    let thread: pthread_t
+    private(set) weak var reader: PostgreSQLReader?
+    private let thread: pthread_t
+
+    init(_ reader: PostgreSQLReader, on thread: pthread_t) {
+      self.reader = reader
+      self.thread = thread
+    }
 
     /// Whether the calling thread reads.
     var isOwn: Bool { pthread_equal(thread, pthread_self()) != 0 }

@@ -72,7 +72,7 @@ final class PostgreSQLPool: @unchecked Sendable {
     let connection = try readyConnection(
       for: purpose, by: reader, since: start, until: start + min(timeout, limit ?? timeout))
     if let reader, !reader.isLasting {
-      let entry = Reading(reader: reader, thread: pthread_self())
+      let entry = Reading(reader, on: pthread_self())
       lock.withLock { readings[ObjectIdentifier(reader)] = entry }
       ReaderHolds.all.insert(reader)
     }

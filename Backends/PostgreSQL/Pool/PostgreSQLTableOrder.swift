@@ -25,6 +25,7 @@ struct PostgreSQLTableOrder {
   /// - Parameter locksRows: Whether the save locks rows before its first step, which locks no table against other
   ///   writers.
   func lockStatement(for request: StoreSaveRequest, locksRows: Bool = false) throws -> SQLFragment? {
+    if !locksRows, request.writesOneTable { return nil }
     let tables =
       try request.memberCounts.map { try table(of: $0.relationship.entity) } + request.steps.flatMap(tables)
       + request.derivations.map { try table(of: $0.entity) }
@@ -87,5 +88,15 @@ struct PostgreSQLTableOrder {
   /// The tables whose left-out references to deleted records are cleared.
   private func cleared(by entity: EntityDescription) -> [OrderedTable] {
     schema.leftOutReferences(to: entity).lazy.filter { !$0.retainsTarget }.map { OrderedTable(table: $0.table) }
+  }
+}
+
+extension StoreSaveRequest {
+  /// Whether the save certainly writes and locks no more than one table, as most small saves do.
+  fileprivate var writesOneTable: Bool {
+    guard steps.count == 1, memberCounts.isEmpty, derivations.isEmpty else { return false }
+    // A delete may clear references in other tables.
+    if case .delete = steps[0] { return false }
+    return true
   }
 }

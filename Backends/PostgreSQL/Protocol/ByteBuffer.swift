@@ -37,6 +37,18 @@ final class ByteBuffer {
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Appends a text with its length before it.
+  @inline(__always)
+  func append(textField text: String) {
+    let appended: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+      append(Int32(clamping: bytes.count))
+      append(UnsafeRawBufferPointer(bytes))
+    }
+    if appended != nil { return }
+    append(Int32(clamping: text.utf8.count))
+    append(text)
+  }
+
   /// Overwrites bytes that were appended before.
   func overwrite(_ value: Int32, at offset: Int) { (base + offset).storeBytes(of: value.bigEndian, as: Int32.self) }
 

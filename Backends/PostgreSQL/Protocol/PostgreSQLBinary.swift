@@ -119,6 +119,8 @@ extension ByteBuffer {
   @inline(__always)
   func appendField(_ value: AttributeValue, as storage: StorageType, clampsDates: Bool = false) throws {
     if value.isNull { return append(-1 as Int32) }
+    // The most frequent values, without a second look at the type.
+    if storage == .string, case .string(let text) = value { return append(textField: text) }
     let start = count
     append(0 as Int32)
     try append(value, as: storage, clampsDates: clampsDates)

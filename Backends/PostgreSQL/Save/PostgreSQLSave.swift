@@ -222,6 +222,7 @@ struct PostgreSQLSave {
   /// Locks, in statements of their own, the records that derived values depend on, and computes the values, all with
   /// the steps in one pipeline.
   private mutating func sendDerivations() throws {
+    guard !request.derivations.isEmpty else { return }
     let statements = DerivationStatements(schema: store.schema, dialect: PostgreSQLDialect())
     for update in request.derivations {
       for lock in try statements.locks(update) {
@@ -244,6 +245,7 @@ struct PostgreSQLSave {
       try connection.send(lock.rendered(by: PostgreSQLDialect()))
       sent.append(.lock)
     }
+    guard !request.memberCounts.isEmpty else { return }
     let statements = MemberCountStatements(schema: store.schema)
     for check in request.memberCounts {
       try connection.send(statements.lock(check).rendered(by: PostgreSQLDialect()))
@@ -253,6 +255,7 @@ struct PostgreSQLSave {
 
   /// Queues the statements that count the members of owners after the last step.
   private mutating func sendCounts() throws {
+    guard !request.memberCounts.isEmpty else { return }
     let statements = MemberCountStatements(schema: store.schema)
     for check in request.memberCounts {
       try connection.send(
@@ -351,6 +354,11 @@ extension ByteBuffer {
     append(row.version)
     append(Int32(recordName.utf8.count))
     append(recordName)
-    for slot in storages.indices { try appendField(row[slot], as: storages[slot]) }
+    // A row of another entity ends the process with a sentence.
+    if row.count < storages.count { _ = row[storages.count - 1] }
+    // In place, because a copy of a value counts a reference.
+    try row.withValues { values in
+      for slot in storages.indices { try appendField(values[slot], as: storages[slot]) }
+    }
   }
 }

@@ -25,14 +25,15 @@ package struct QueryPlanner: Sendable {
     let (table, filtered, filter) = try scopedFilter(of: query)
     let layout = RowLayout(table, entities: query.entities)
     var scope = filtered
-    let order = order(query.sortKeys, scope: &scope)
+    let order = query.isUnordered ? nil : order(query.sortKeys, scope: &scope)
+    let isOrderExact = query.isUnordered || order != nil
     var statement: SQLFragment = "SELECT \(layout.selection(alias: scope.alias)) FROM \(scope.tables)"
     statement += filter.clause
     if let order { statement += " ORDER BY \(order)" }
-    let canLimit = filter.isExact && order != nil
+    let canLimit = filter.isExact && isOrderExact
     if canLimit { statement += range(query) }
     return SelectPlan(
-      statement: statement, layout: layout, isPredicateExact: filter.isExact, isOrderExact: order != nil,
+      statement: statement, layout: layout, isPredicateExact: filter.isExact, isOrderExact: isOrderExact,
       isRangeExact: canLimit)
   }
 

@@ -110,6 +110,18 @@ package final class SaveStatements: Sendable {
     return statement(text, [.id, .baseVersion])
   }
 
+  /// Removes the rows of a range of keys that are at a version. The parameters are the first key, the last key and the
+  /// version. For rows that are all at one version.
+  package func deleteRange(_ entity: EntityDescription) throws -> SaveStatement {
+    let table = try schema.requireTable(for: entity)
+    let text: SQLFragment = """
+      DELETE FROM \(name: table.name) \
+      WHERE \(name: SQLTable.id) BETWEEN \(placeholder(0)) AND \(placeholder(1)) \
+      AND \(name: SQLTable.version) = \(placeholder(2))
+      """
+    return statement(text, [])
+  }
+
   /// Clears a left-out reference to a deleted record. The key of the statement is that of the deleted record.
   package func clear(_ reference: SQLLeftOutReference) -> SaveStatement {
     statement(

@@ -183,13 +183,24 @@ final class SQLiteReader: StateLosingReader {
 /// Reads rows of a hierarchy by key.
 ///
 /// Runs on the reader's thread, without the lock of the connection. One reader uses a connection, and one thread at a
-/// time uses a reader; SQLite requires no more.
-private struct RowLookup {
+/// time uses a reader; SQLite requires no more. A class, because a copy of a structure for each row would count a
+/// reference for each field.
+private final class RowLookup {
   let root: EntityDescription
-  let statement: SQLiteStatement
-  let decoder: SQLiteRowDecoder
-  let log: StatementLog
-  let text: String
+  private let statement: SQLiteStatement
+  private let decoder: SQLiteRowDecoder
+  private let log: StatementLog
+  private let text: String
+
+  init(
+    root: EntityDescription, statement: SQLiteStatement, decoder: SQLiteRowDecoder, log: StatementLog, text: String
+  ) {
+    self.root = root
+    self.statement = statement
+    self.decoder = decoder
+    self.log = log
+    self.text = text
+  }
 
   func row(_ key: Int64) throws -> Row? {
     try log.timed(text) {

@@ -75,9 +75,7 @@ struct SQLiteSave {
         }
       }
       try compareLinks(of: deletes, entity)
-      try runAll(statements.delete(entity), entity: entity, checkingVersion: true, deletes) {
-        (delete: RowDelete) in .record(delete.id, baseVersion: delete.baseVersion)
-      }
+      try delete(deletes, of: entity)
     case .link(let table, let links):
       try runAll(statements.link(table), entity: nil, links) { (link: Link) in .link(link) }
     case .unlink(let table, let links):
@@ -97,7 +95,7 @@ struct SQLiteSave {
   }
 
   /// The subject of one run of a statement, whose values the parameters take.
-  private enum Change {
+  enum Change {
     /// A row to write, and the version that the store must have; 0 for a statement that compares no version.
     case row(Row, baseVersion: Int64)
     /// A record to delete, and the version that the store must have; 0 for a statement that compares no version.
@@ -155,7 +153,7 @@ struct SQLiteSave {
   }
 
   /// Runs a statement once for each element.
-  private func runAll<Elements: Collection>(
+  func runAll<Elements: Collection>(
     _ template: SaveStatement, entity: EntityDescription?, checkingVersion: Bool = false, _ elements: Elements,
     _ change: (Elements.Element) -> Change
   ) throws {
@@ -179,9 +177,9 @@ struct SQLiteSave {
   /// Calls a block with the statement of a template, in which the entity's name in records is bound.
   ///
   /// - Parameter times: The number of runs of the statement in the block, for the log.
-  private func withStatement(
-    _ template: SaveStatement, entity: EntityDescription?, times: Int, _ body: (SQLiteStatement) throws -> Void
-  ) throws {
+  func withStatement<T>(
+    _ template: SaveStatement, entity: EntityDescription?, times: Int, _ body: (SQLiteStatement) throws -> T
+  ) throws -> T {
     let statement = try session.take(template.text)
     defer { session.give(back: statement) }
     let name = try entity.map { try store.schema.requireTable(for: $0).recordName(of: $0) }
@@ -189,7 +187,7 @@ struct SQLiteSave {
       // The same for all rows: parameters keep their values from run to run.
       if case .entity = parameter, let name { try statement.bind(name, at: CInt(index + 1)) }
     }
-    try session.logged("\(template.text) -- \(times) times") { try body(statement) }
+    return try session.logged("\(template.text) -- \(times) times") { try body(statement) }
   }
 
   // MARK: Parameters

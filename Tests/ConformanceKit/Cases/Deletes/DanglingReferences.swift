@@ -40,6 +40,56 @@ extension ConformanceSubject {
         try expectEqual(try context.one("House").objects(for: "ghosts").map { try $0.label }, ["h"])
       }
     }
+    noAction
+    deny
+  }
+
+  /// A flat has one lodger at most.
+  private static let flats = soundModel {
+    Entity("Flat") {
+      Attribute("name", .string)
+      Relationship("lodgers", toMany: "Lodger", inverse: "flat", maximumCount: 1)
+    }
+    Entity("Lodger") {
+      Attribute("name", .string)
+      Relationship("flat", toOne: "Flat", inverse: "lodgers", deleteRule: .noAction)
+    }
+  }
+
+  @CasesBuilder private static var noAction: [Case] {
+    Case("a deleted record with the rule noAction leaves the list of its owner before the save", model: flats) {
+      stack in
+      try stack.write { context in
+        try context.make("Flat", ["name": "f"]).setObjects(
+          [try context.make("Lodger", ["name": "former"])], for: "lodgers")
+      }
+      try stack.write { context in
+        let flat = try context.one("Flat")
+        try expectEqual(try flat.objects(for: "lodgers").map { try $0.label }, ["former"])
+        context.delete(try context.one("Lodger"))
+        try expectEqual(try flat.objects(for: "lodgers").map { try $0.label }, [])
+        try context.make("Lodger", ["name": "new"]).setObject(flat, for: "flat")
+        try context.save()
+      }
+      try stack.reopen()
+      try stack.read { try expectEqual(try $0.one("Flat").objects(for: "lodgers").map { try $0.label }, ["new"]) }
+    }
+  }
+
+  @CasesBuilder private static var deny: [Case] {
+    Case("a rule deny does not count a reference to a deleted record", model: Rooms.model) { stack in
+      try stack.write { context in
+        let door = try context.make("Door", ["name": "d"])
+        try context.make("Sign", ["name": "alone"]).setObject(door, for: "door")
+        let framed = try context.make("Sign", ["name": "framed"])
+        try framed.setObject(door, for: "door")
+        try framed.setObject(try context.make("Frame", ["name": "f"]), for: "frame")
+      }
+      try stack.write { $0.delete(try $0.one("Door")) }
+      try stack.write { $0.delete(try $0.one("Sign", where: equal("name", "alone"))) }
+      try stack.write { $0.delete(try $0.one("Frame")) }
+      try stack.read { try expectEqual(try $0.number(of: "Sign"), 0) }
+    }
   }
 
   /// Saves three playlists, of which "dangling" refers to a record deleted since, "none" to no record, and "present" to

@@ -52,6 +52,56 @@ extension ConformanceSubject {
         }
       }
     }
+    undoneInserts
+  }
+
+  /// The delete of a trip deletes its place and its sights.
+  private static let trips = soundModel {
+    Entity("Trip") {
+      Attribute("name", .string)
+      Relationship("place", toOne: "Place", inverse: "trips", deleteRule: .cascade)
+      Relationship("sights", toMany: "Place", inverse: nil, deleteRule: .cascade)
+      Relationship("stops", toMany: "Place", inverse: nil, ordered: true, deleteRule: .cascade)
+    }
+    Entity("Place") {
+      Attribute("name", .string)
+      Relationship("trips", toMany: "Trip", inverse: "place")
+    }
+  }
+
+  @CasesBuilder private static var undoneInserts: [Case] {
+    Case("the undo of a child's save keeps the records that an inserted record refers to", model: trips) { stack in
+      try stack.write { context in for name in ["a", "b", "c"] { try context.make("Place", ["name": name]) } }
+      for isSaved in [false, true] {
+        let history = UndoHistory()
+        let parent = stack.context()
+        let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+        parent.performAndWait { parent.undoHistory = history }
+        try child.performAndWait {
+          let trip = try child.make("Trip", ["name": "t"])
+          try trip.setObject(try child.one("Place", where: equal("name", "a")), for: "place")
+          try trip.setObjects([try child.one("Place", where: equal("name", "b"))], for: "sights")
+          try trip.setObjects([try child.one("Place", where: equal("name", "c"))], for: "stops")
+          try child.save()
+        }
+        try parent.performAndWait {
+          if isSaved { try parent.save() }
+          try history.undo()
+          try expectEqual(try parent.number(of: "Trip"), 0)
+          try expectEqual(try parent.names("Place"), ["a", "b", "c"])
+          try parent.save()
+          try history.redo()
+          let trip = try parent.one("Trip")
+          try expectEqual(try trip.object(for: "place")?.label, "a")
+          try expectEqual(try trip.objects(for: "sights").map { try $0.label }, ["b"])
+          try expectEqual(try trip.objects(for: "stops").map { try $0.label }, ["c"])
+          try history.undo()
+          try parent.save()
+        }
+      }
+      try stack.reopen()
+      try stack.read { try expectEqual(try $0.names("Place"), ["a", "b", "c"]) }
+    }
   }
 
   /// Deletes a track after an edit, and undoes, redoes and undoes the delete, each time with a save.

@@ -275,6 +275,26 @@ extension ConformanceSubject {
       try under(stack, delete) { parent in _ = try expectThrows(.versionConflict) { try parent.save() } }
       try expectEqual(try stored(stack), [.string("theirs"), .int(1)])
     }
+    Case("a number to which a child and another writer have counted at once is a conflict of the parent") { stack in
+      try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
+      let (writer, parent) = (stack.context(), stack.context())
+      let child = ManagedObjectContext(concurrencyType: .privateQueue, parent: parent)
+      try child.performAndWait { try child.one("Album").setValue(2, for: "year") }
+      try writer.performAndWait {
+        try writer.one("Album").setValue(2, for: "year")
+        try writer.save()
+      }
+      try child.performAndWait { try child.save() }
+      try parent.performAndWait {
+        let error = try expectThrows(.versionConflict) { try parent.save() }
+        let conflict = try unwrap(error.conflicts.first, "a conflict")
+        let slot = try unwrap(conflict.objectID.entity.attribute(named: "year")).slot
+        let years: [AttributeValue?] = [conflict.ancestor, conflict.mine, conflict.store].map { $0?[slot] }
+        try expectEqual(years, [.int(1), .int(2), .int(2)])
+        parent.rollback()
+      }
+      try expectEqual(try stored(stack), [.string("A"), .int(2)])
+    }
     Case("a child's edit of a property that its parent edited before and saved since is no conflict") { stack in
       try stack.write { try $0.make("Album", ["title": "A", "year": 1]) }
       let parent = stack.context()
