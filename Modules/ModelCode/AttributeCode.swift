@@ -40,7 +40,8 @@ struct AttributeCode {
     if attribute.kind == .composite {
       guard let name = plan.structureName(of: attribute, in: ownerClass) else { return missingComposite() }
       let type = name + (attribute.isOptional ? "?" : "")
-      return CodePart(lines: lines(marker: nil, type: type, value: nil), parameter: parameter(type, nil))
+      return CodePart(
+        lines: lines(marker: nil, type: type, value: nil), warnings: omittedDefaults, parameter: parameter(type, nil))
     }
     guard let type = ValueCode(attribute.kind).type else { return unknownKind() }
     var result = CodePart(needsFoundation: ValueCode(attribute.kind).needsFoundation)
@@ -53,11 +54,6 @@ struct AttributeCode {
         "The part \(subject) loses its validation, former names and user info: '@Composite' has no place for them.")
     }
     let value = defaultValue(&result, isPart: true)
-    if value != nil {
-      result.warnings.append(
-        "The default of the part \(subject) is a default of the structure alone: records that exist before it get none."
-      )
-    }
     result.lines = lines(marker: nil, type: swiftType(type), value: value)
     result.parameter = parameter(swiftType(type), value)
     return result
@@ -89,7 +85,7 @@ struct AttributeCode {
   /// The variable of an entity's composite attribute.
   private func composite() -> CodePart {
     guard let name = plan.structureName(of: attribute, in: ownerClass) else { return missingComposite() }
-    var result = CodePart()
+    var result = CodePart(warnings: omittedDefaults)
     let former = CodeArguments.formerNames(formerNames)
     if !attribute.userInfo.isEmpty {
       result.warnings.append("The user info of the composite \(subject) is left out: composites have none.")
@@ -98,6 +94,18 @@ struct AttributeCode {
       marker: ("@Attribute", [.text(".composite")] + former), type: name + (attribute.isOptional ? "?" : ""), value: nil
     )
     return result
+  }
+
+  /// The warning about the defaults of the parts of an optional composite, which models made of classes do not have.
+  private var omittedDefaults: [String] {
+    let parts = plan.file.parts(of: attribute) ?? []
+    let haveDefaults = parts.contains {
+      AttributeCode(attribute: $0, owner: owner, ownerClass: ownerClass, plan: plan).defaultText != nil
+    }
+    guard attribute.isOptional, haveDefaults else { return [] }
+    return [
+      "The optional composite \(subject) is 'nil' in a new object: the defaults of its parts are those of the structure."
+    ]
   }
 
   private func missingComposite() -> CodePart {
@@ -205,11 +213,11 @@ struct AttributeCode {
 
   // MARK: - Values
 
-  /// The text of the default. An empty text is a value of text attributes and URLs alone.
+  /// The text of the default. An empty text is a value of text attributes, URLs and data alone.
   private var defaultText: String? {
     let isData = [.data, .transformable].contains(attribute.kind)
     let text = isData ? attribute.userInfo[FileSetting.data] : attribute.defaultValue
-    return text == "" && ![.string, .url].contains(attribute.kind) ? nil : text
+    return text == "" && !isData && ![.string, .url].contains(attribute.kind) ? nil : text
   }
 
   /// The Swift expression of the default; none and a warning if its type is unknown. Warns of a default that only

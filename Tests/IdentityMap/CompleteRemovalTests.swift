@@ -56,6 +56,26 @@ struct CompleteRemovalTests {
     }
   }
 
+  /// As a feed, for aggregates that are removed with an entity that they require.
+  private struct Wall: Aggregate, Equatable {
+    static let readCount = Mutex(0)
+
+    let id: Int
+    var notes: [Note]
+
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] {
+      Self.readCount.withLock { $0 += 1 }
+      return [.init(\.notes)]
+    }
+  }
+
+  private struct Note: Aggregate, Equatable {
+    let id: Int
+    var author: Leaf
+
+    var nestedEntitiesKeyPaths: [PartialIdentifiableKeyPath<Self>] { [.init(\.author)] }
+  }
+
   /// A list that counts how often a list is made of elements.
   private struct Roll: RangeReplaceableCollection, Sendable {
     static let madeCount = Mutex(0)
@@ -128,6 +148,26 @@ struct CompleteRemovalTests {
   @Test func `the number of walks over an aggregate does not grow with the number of its removed entities`() {
     let few = readCount(forRemovalOf: 10)
     let many = readCount(forRemovalOf: 1_000)
+    #expect(many == few, "\(few) \(many)")
+  }
+
+  /// Removes the author of all notes of a wall, and returns the number of reads of the wall's key paths.
+  private func readCount(forRemovalOfAuthorOf count: Int) -> Int {
+    let notes = (0..<count).map { Note(id: $0, author: Leaf(1)) }
+    let wall = store.store(entity: Wall(id: count, notes: notes + [Note(id: count, author: Leaf(2))]))
+    let list = store.store(entities: notes)
+    let (received, subscription) = list.changes()
+    let before = Wall.readCount.withLock { $0 }
+    store.remove(Leaf.self, id: 1)
+    let after = Wall.readCount.withLock { $0 }
+    #expect(wall.current.notes.map(\.id) == [count] && list.current.isEmpty && received.count == 1)
+    withExtendedLifetime(subscription) {}
+    return after - before
+  }
+
+  @Test func `the number of walks over an aggregate does not grow with the aggregates that leave it with one entity`() {
+    let few = readCount(forRemovalOfAuthorOf: 10)
+    let many = readCount(forRemovalOfAuthorOf: 1_000)
     #expect(many == few, "\(few) \(many)")
   }
 

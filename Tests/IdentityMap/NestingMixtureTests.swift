@@ -159,6 +159,30 @@ struct NestingMixtureTests {
     #expect(held.current.friends.map(\.id) == [2, 3, 4])
   }
 
+  @Test func `an aggregate shows the merged value of an entity that is stored with it`() {
+    store.setPolicy(for: Note.self) {
+      $0.merge = { Note(id: $0.id, fields: $0.fields.merging($1.fields) { $1 }) }
+    }
+    let note = store.store(entity: Note(id: 1, fields: ["a": "1"]))
+    let root = store.store(entity: Root(id: 2, leaf: Leaf(3), note: Note(id: 1, fields: ["b": "2"])))
+    #expect(note.current.fields == ["a": "1", "b": "2"] && root.current.note == note.current)
+    // The merge leaves the stored value as it is.
+    let other = store.store(entity: Root(id: 4, leaf: Leaf(3), note: Note(id: 1)))
+    #expect(other.current.note == note.current && other.current.note?.fields.count == 2)
+  }
+
+  @Test func `the merge of an entity at several places of an aggregate that an update adds is no conflict`() {
+    let log = Log()
+    let store = makeStore(logger: log)
+    store.setPolicy(for: Leaf.self) { $0.merge = { stored, _ in stored } }
+    let key = AliasKey<[Document]>("documents")
+    _ = store.store(entities: [Document(id: 1, author: Leaf(2, "a"), editor: Leaf(2, "a"))], named: key)
+    store.update(named: key) { $0.append(Document(id: 3, author: Leaf(2, "b"), editor: Leaf(2, "b"))) }
+    let leaves = store.find(named: key).value?.flatMap { [$0.author, $0.editor] } ?? []
+    #expect(leaves == Array(repeating: Leaf(2, "a"), count: 4))
+    #expect(!log.lines.contains { $0.hasPrefix("rejected") })
+  }
+
   /// Two, never more and never less.
   private struct Pair: MutableCollection, Equatable, Sendable {
     var first: Leaf

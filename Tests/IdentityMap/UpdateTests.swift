@@ -114,6 +114,25 @@ struct UpdateTests {
     #expect(store.find(Leaf.self, id: 3) == nil && rejections.isEmpty)
   }
 
+  @Test(arguments: [false, true])
+  func `a change of an entity counts beside an aggregate that the update adds with the entity`(isInAdded: Bool) {
+    let (old, new) = (Item(id: 3, key: "old"), Item(id: 3, key: "new"))
+    let held = logged.store(entity: Hall(id: 1, board: Board(id: 2, item: old), item: old))
+    let (added, other) = isInAdded ? (new, old) : (old, new)
+    logged.update(Hall.self, id: 1) { ($0.board, $0.item) = (Board(id: 4, item: added), other) }
+    #expect(held.current == Hall(id: 1, board: Board(id: 4, item: new), item: new) && rejections.isEmpty)
+  }
+
+  @Test func `an entry that an update appends to a list leaves changes of the entities in it`() {
+    let (old, key) = (Item(id: 3, key: "old"), AliasKey<[Board]>("boards"))
+    _ = store.store(entities: [Board(id: 2, item: old)], named: key)
+    store.update(named: key) { boards in
+      boards[0].one.key = "new"
+      boards.append(Board(id: 4, item: old))
+    }
+    #expect(store.find(named: key).value?.flatMap(\.items).allSatisfy { $0.key == "new" } == true)
+  }
+
   @Test(arguments: [0, 1])
   func `a change of either of two equal entries under an alias counts`(place: Int) {
     _ = store.store(entities: [Leaf(1, "old"), Leaf(1, "old")], named: .all)

@@ -56,6 +56,7 @@ struct GeneratedVariableTests {
   static let expressions: [(ModelFile.Attribute, String)] = [
     (.init("n", .date, default: "1.5"), "var n: Date = Date(timeIntervalSinceReferenceDate: 1.5)"),
     (.init("n", .data, userInfo: ["coherence.default": "AQI="]), "var n: Data = Data(base64Encoded: \"AQI=\")!"),
+    (.init("n", .data, userInfo: ["coherence.default": ""]), "var n: Data = Data(base64Encoded: \"\")!"),
     (
       .init("n", .uuid, default: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
       "var n: UUID = UUID(uuidString: \"E621E1F8-C36C-495A-93FC-0C247A3E6E5F\")!"
@@ -156,12 +157,25 @@ struct GeneratedVariableTests {
       let warnings = try box(part)
       #expect(warnings.count == 1 && warnings[0].contains("loses its validation, former names and user info"))
     }
-    let defaults = try box(.init("w", .double, default: "1"))
-    #expect(defaults.count == 1 && defaults[0].contains("is a default of the structure alone"))
+    // The default of a part is a default of the model.
+    #expect(try box(.init("w", .double, default: "1")) == [])
     let derived = try box(.init("w", .double, derivation: "now()"))
     #expect(derived.count == 1 && derived[0].contains("neither transient nor derived"))
     let transient = try box(.init("w", .double, isTransient: true))
     #expect(transient.count == 1 && transient[0].contains("neither transient nor derived"))
+  }
+
+  @Test func `an optional composite has a warning for the defaults of its parts`() throws {
+    let parts: [ModelFile.Attribute] = [
+      .init("w", .double, default: "1"), .init("w", .data, userInfo: ["coherence.default": "AQI="]),
+      .init("w", .double),
+    ]
+    for (part, count) in zip(parts, [1, 1, 0]) {
+      let composites = [ModelFile.Composite("Box", parts: [part])]
+      let code = try code(.init("box", .composite, optional: true, compositeName: "Box"), composites: composites)
+      #expect(code.lines == ["  @Attribute(.composite) var box: Box?"])
+      #expect(code.warnings.filter { $0.contains("'nil' in a new object") }.count == count)
+    }
   }
 
   @Test func `a composite has its former names, and loses its user info with a warning`() throws {

@@ -98,6 +98,8 @@ struct FileDeclarationTests {
     let bytes = ModelFile.Attribute("n", .data, default: "AQI=", userInfo: ["coherence.default": "AQM="])
     #expect(try declared(bytes).defaultValue == .data(Data([1, 3])))
     #expect(try declared(bytes).userInfo == [:])
+    let noBytes = ModelFile.Attribute("n", .data, userInfo: ["coherence.default": ""])
+    #expect(try declared(noBytes).defaultValue == .data(Data()))
   }
 
   @Test func `bounds of texts and bytes count characters and bytes, and bounds of numbers are values`() throws {

@@ -60,6 +60,7 @@ struct ModelFileTests {
         "kind", .enumeration(raw: .string, cases: [.string("wood"), .string("steel")]), formerNames: ["a", "b"])
       Attribute("level", .enumeration(raw: .int16, cases: nil), default: 3)
       Attribute("seal", .data, default: Data([1, 2, 3]), validation: [.minimumLength(2)])
+      Attribute("notes", .data, default: Data())
       CompositeAttribute("box", parts: [Attribute("w", .double, formerNames: ["crate.w"]), Attribute("p.x", .int32)])
     }
     let declared = try ManagedObjectModel(name: "Shelf", entities: [shelf])

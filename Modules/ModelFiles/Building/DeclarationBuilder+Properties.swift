@@ -173,9 +173,9 @@ extension DeclarationBuilder {
   private mutating func defaultValue(
     of source: ModelFile.Attribute, _ type: AttributeType, path: String
   ) -> AttributeValue {
-    let isText = type.storage == .string
     let text = type.storage == .data ? source.userInfo[FileSetting.data] : source.defaultValue
-    guard let text, isText || !text.isEmpty else { return .null }
+    // An empty text is a value of texts, and stands for data without bytes.
+    guard let text, [.string, .data].contains(type.storage) || !text.isEmpty else { return .null }
     guard let value = ValueText.value(text, type), let checked = try? type.checked(value) else {
       faults.append("The default of \(located(path)) is not a value of the type '\(source.kind.rawValue)'.")
       return .null

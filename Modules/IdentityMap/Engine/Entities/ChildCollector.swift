@@ -23,10 +23,16 @@ struct ChildCollector {
     case storing
     /// A closure made the aggregate from the stored one: entities that it left unchanged are not written.
     case updating
+    /// A closure added the aggregate. Every entity gets the value that the aggregate has of it, unless it is the value
+    /// that the closure received: another occurrence of the entity may have been changed.
+    case adding
     /// Existing entities keep their values, even where the aggregate has others.
     case keepingExisting
     /// Existing entities keep their values; other entities get absent nodes.
     case lookingUp
+
+    /// The mode for the entities of an aggregate that the store does not have.
+    var ofAbsentAggregates: Mode { self == .updating ? .adding : self }
   }
 
   init(
@@ -74,7 +80,8 @@ struct ChildCollector {
       versions.append(node.version &- 1)
       return
     }
-    if mode == .updating {
+    let isFromClosure = mode == .updating || mode == .adding
+    if isFromClosure {
       if let node = nodeUnchangedByClosure(entity, in: table) {
         children.append(node)
         // The collected value is the one that the closure received. The node has another value at most by a tentative
@@ -87,7 +94,7 @@ struct ChildCollector {
       }
       noteEdit(entity, in: table)
     }
-    let result = table.put(entity, stamp: stamp, isUpdate: mode == .updating)
+    let result = table.put(entity, stamp: stamp, mode: isFromClosure ? mode : .storing)
     if mode == .updating, result.kind == .rejected { core.edits?.noteRejection(by: result.node) }
     children.append(result.node)
     versions.append(result.isInputValue ? result.node.version : result.node.version &- 1)
@@ -142,6 +149,8 @@ struct ChildCollector {
       let edits = core.edits
     else { return }
     guard edits.note(node, formerValue: table.givenValue(of: node)) else { return }
+    // In an added aggregate, the policy merges equal changes with the stored value, which differs from them then.
+    guard mode == .updating || table.policy.merge == nil else { return }
     if !areIdentical(node.upToDateValue(), entity) {
       core.reportRejected(T.self, entity.id, EntityError.differentChanges)
     }

@@ -44,7 +44,11 @@ extension EntityNode: RemovableNode {
     StackSpace.forLevel {
       var stack: [any Node & RemovableNode] = [self]
       while let node = stack.popLast() {
+        let count = stack.count
         node.detach(addingTo: &stack)
+        // One by one, the removal of many aggregates from a list would take the square of their number.
+        let next = stack[count...].map { $0 as Node }
+        core.removeFromParents(next.filter { !$0.flags.contains(.tentativelyRemoved) })
       }
     }
   }

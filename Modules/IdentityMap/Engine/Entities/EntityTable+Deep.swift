@@ -2,8 +2,11 @@
 /// the square of the depth. So each value is compared after its nested entities, as a shallow value.
 extension EntityTable {
   /// Replaces the value of a deep aggregate.
-  /// - Parameter isUpdate: Whether the value was made from the stored one.
-  func replaceDeep(_ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
+  /// - Parameter mode: The treatment of nested entities; `.updating` if the value was made from the stored one.
+  func replaceDeep(
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
+  ) -> StoreResult<T> {
+    let isUpdate = mode == .updating
     let before = node.upToDateValue()
     // Released with the operation: releasing the value here would recurse through all levels below.
     defer { core.releaseLater(before) }
@@ -15,7 +18,7 @@ extension EntityTable {
       return noteRepeatedWrite(node, stamp: nil)
     }
     let children = node.relations?.children.map(\.child) ?? []
-    let isReported = setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
+    let isReported = setAggregate(node, to: entity, stamp: stamp, mode: mode)
     excludeTentativelyRemoved(from: node)
     // Nested entities that kept newer values can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)

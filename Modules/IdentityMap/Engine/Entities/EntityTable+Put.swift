@@ -1,23 +1,28 @@
-/// Storing on the general path: ``put(_:stamp:isUpdate:)`` checks the stamp and merges by the policy, then creates,
+/// Storing on the general path: ``put(_:stamp:mode:)`` checks the stamp and merges by the policy, then creates,
 /// revives or replaces the entity. A ``ChildCollector`` stores the nested entities.
 extension EntityTable {
   /// Stores an entity and its nested entities. The stamp is checked before any change.
-  /// - Parameter isUpdate: Whether the value was made from the stored one.
-  func put(_ entity: T, stamp: Stamp?, isUpdate: Bool = false) -> StoreResult<T> {
+  /// - Parameter mode: The treatment of nested entities; `.updating` if the value was made from the stored one.
+  func put(_ entity: T, stamp: Stamp?, mode: ChildCollector.Mode = .storing) -> StoreResult<T> {
     let hash = index.hash(entity.id)
-    guard let node = anyNode(entity.id, hash: hash) else { return create(entity, hash: hash, stamp: stamp) }
+    guard let node = anyNode(entity.id, hash: hash) else {
+      return create(entity, hash: hash, stamp: stamp, mode: mode.ofAbsentAggregates)
+    }
     if node.flags.contains(.beingStored) { return StoreResult(node: node, kind: .closesCycle) }
     if retention != nil { removeIfExpired(node) }
-    if node.isRemoved { return revive(node, with: entity, stamp: stamp) }
+    if node.isRemoved { return revive(node, with: entity, stamp: stamp, mode: mode.ofAbsentAggregates) }
     if let error = rejection(of: stamp, by: node) {
       core.reportRejected(T.self, entity.id, error)
       return StoreResult(node: node, kind: .rejected)
     }
     // The result of a closure contains the stored value already.
-    let merged = isUpdate ? entity : merged(entity, into: node)
+    let merged = mode == .updating ? entity : merged(entity, into: node)
     // The closure that merges may have removed the entity.
-    if node.isRemoved { return revive(node, with: merged, stamp: stamp) }
-    return replace(node, with: merged, stamp: stamp, isUpdate: isUpdate)
+    if node.isRemoved { return revive(node, with: merged, stamp: stamp, mode: mode.ofAbsentAggregates) }
+    let result = replace(node, with: merged, stamp: stamp, mode: mode)
+    guard mode != .updating, policy.merge != nil, result.isInputValue else { return result }
+    // An aggregate that is stored with the entity has the given value, and gets the merged one by its next rebuild.
+    return StoreResult(node: node, kind: .adjusted)
   }
 
   /// Stores an absent entity. Its nested entities keep the values that the store has.
@@ -49,16 +54,17 @@ extension EntityTable {
   }
 
   /// Replaces the value of an entity after the check of the stamp.
-  /// - Parameter isUpdate: Whether the value was made from the stored one. Then entities that close a cycle in it keep
-  ///   their values.
+  /// - Parameter mode: The treatment of nested entities. With `.updating`, for a value made from the stored one, entities
+  ///   that close a cycle in it keep their values.
   func replace(
-    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, isUpdate: Bool = false
+    _ node: EntityNode<T>, with entity: T, stamp: Stamp?, mode: ChildCollector.Mode
   ) -> StoreResult<T> {
     if core.undo.log != nil { core.record(node) }
+    let isUpdate = mode == .updating
     let entity = isUpdate ? withoutRemoved(entity) : entity
-    if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, isUpdate: isUpdate) }
+    if node.overlay != nil { return rebase(node, on: entity, stamp: stamp, mode: mode) }
     guard traits.isAggregate else { return replaceLeaf(node, with: entity, stamp: stamp) }
-    if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, isUpdate: isUpdate) }
+    if node.isDeep { return replaceDeep(node, with: entity, stamp: stamp, mode: mode) }
     let before = node.upToDateValue()
     defer { withExtendedLifetime(before) {} }
     let isEqual = areEqual(before, entity) || node.hasCycleLinks && areEqual(node.read(), entity)
@@ -70,7 +76,7 @@ extension EntityTable {
     if isUnchanged, stamp == nil, core.optimistic.openChanges.isEmpty || isUpdate, isUpdate || !node.keepsRemoved {
       return noteRepeatedWrite(node, stamp: nil)
     }
-    setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
+    setAggregate(node, to: entity, stamp: stamp, mode: mode)
     excludeTentativelyRemoved(from: node)
     // Nested entities that kept newer values can make the value equal to the former one.
     let isAdjusted = node.flags.contains(.dirty)
@@ -150,7 +156,7 @@ extension EntityTable {
   ) -> Bool {
     let unchanged = mode == .updating ? node.cycleChildren : []
     // A stored value restores removed entities; an update or a tentative value leaves them removed.
-    let retainedRemoved = mode == .storing ? [] : node.retainedRemoved(with: confirmedContents)
+    let retainedRemoved = mode == .storing || mode == .adding ? [] : node.retainedRemoved(with: confirmedContents)
     node.flags.remove(.dirty)
     _ = node.exchange(for: entity)
     guard let plan = plan(for: entity) else {

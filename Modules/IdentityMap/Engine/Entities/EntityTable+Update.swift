@@ -30,7 +30,7 @@ extension EntityTable {
       let edits = UpdateEdits(
         given: given.flatMap { entities(in: $0, of: node, since: version) },
         received: given.map { given in { GivenEntities(in: given, of: node, self) } })
-      core.withEdits(edits) { _ = replace(node, with: value, stamp: stamp, isUpdate: true) }
+      core.withEdits(edits) { _ = replace(node, with: value, stamp: stamp, mode: .updating) }
     }
     return true
   }

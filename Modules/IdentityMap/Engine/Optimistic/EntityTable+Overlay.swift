@@ -84,13 +84,15 @@ extension EntityTable {
 
   /// Replaces the confirmed value of an entity with tentative changes, and applies the changes to it. Called for each
   /// write of such an entity, after the check of the stamp.
-  func rebase(_ node: EntityNode<T>, on entity: T, stamp: Stamp?, isUpdate: Bool) -> StoreResult<T> {
+  func rebase(
+    _ node: EntityNode<T>, on entity: T, stamp: Stamp?, mode: ChildCollector.Mode
+  ) -> StoreResult<T> {
     node.setStamp(stamp)
     // A value that replaces a change contains its effect already.
     let patches = (node.overlay?.patches ?? []).filter { $0.change !== core.optimistic.replacedChange }
     let visible = node.upToDateValue()
     if traits.isAggregate {
-      setAggregate(node, to: entity, stamp: stamp, mode: isUpdate ? .updating : .storing)
+      setAggregate(node, to: entity, stamp: stamp, mode: mode)
     }
     let wasRemoved = node.flags.contains(.tentativelyRemoved)
     // The store of the nested entities can have made excluded entities present again.
