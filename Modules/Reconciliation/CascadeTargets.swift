@@ -36,7 +36,8 @@ package struct CascadeTargets {
   /// it another owner keeps a former owner that it cannot leave.
   ///
   /// The cost is one read for each relationship of a level that may lead to a kept record, and one read of staying
-  /// records that require others; nothing for a model without such relationships.
+  /// records that require others; nothing for a model without such relationships. If a kept record may require records
+  /// behind other relationships, the levels are read once more with these.
   ///
   /// - Returns: The superfluous records that stay. The caller deletes the other superfluous records.
   package func release(from superfluous: [ManagedObject]) throws -> Set<ManagedObjectID> {
@@ -44,6 +45,11 @@ package struct CascadeTargets {
     var graph = CascadeGraph(Set(superfluous.map(\.objectID)))
     try read(&graph, from: superfluous)
     guard !graph.cascades.isEmpty else { return [] }
+    let further = furtherRoots(requiredIn: graph, from: superfluous)
+    if !further.isEmpty {
+      graph = CascadeGraph(graph.roots)
+      try read(&graph, from: superfluous, to: further)
+    }
     let deleted = try keepRequired(&graph)
     let staying = graph.roots.subtracting(deleted)
     let ids = deleted.filter { !graph.cascadesToKept(from: $0).isEmpty }
@@ -81,6 +87,25 @@ package struct CascadeTargets {
     }
   }
 
+  /// The roots of the hierarchies of records that staying records may require and that cascades may reach, without those
+  /// to which the graph leads anyway; empty for a graph without a kept record.
+  private func furtherRoots(requiredIn graph: CascadeGraph, from superfluous: [ManagedObject]) -> Set<EntityDescription>
+  {
+    guard !graph.kept.isEmpty else { return [] }
+    var roots: Set<EntityDescription> = []
+    var unvisited = Set(graph.records.lazy.map(\.entity)).flatMap(\.concreteEntities)
+    var visited = Set(unvisited)
+    while let entity = unvisited.popLast() {
+      for relationship in entity.relationships where relationship.keepsTarget {
+        let destination = relationship.destination
+        if !isCovered(destination) { roots.insert(destination.root) }
+        unvisited += destination.concreteEntities.filter { visited.insert($0).inserted }
+      }
+    }
+    let entities = Set(superfluous.lazy.map(\.entity))
+    return roots.filter { root in entities.contains { $0.reachesByCascades { $0.root === root } } }
+  }
+
   /// The targets without which staying records cannot be saved.
   ///
   /// - Parameter ids: The staying records.
@@ -99,12 +124,16 @@ package struct CascadeTargets {
   // MARK: Reading
 
   /// Reads the cascades of superfluous records level by level. Records that stay end their branch.
-  private func read(_ graph: inout CascadeGraph, from superfluous: [ManagedObject]) throws {
+  ///
+  /// - Parameter further: The roots of the hierarchies to which the graph leads beside those of staying records.
+  private func read(
+    _ graph: inout CascadeGraph, from superfluous: [ManagedObject], to further: Set<EntityDescription> = []
+  ) throws {
     var known: [ManagedObjectID: Row] = [:]
     var visited = graph.roots
     var level = Dictionary(grouping: superfluous, by: \.entity).mapValues { $0.map(\.objectID) }
     while !level.isEmpty {
-      let branches = try branches(from: level)
+      let branches = try branches(from: level, to: further)
       // `subtracting` would visit all records of the former levels in each level.
       let found = Set(branches.flatMap { branch in branch.targets.filter { !visited.contains($0) } })
       known.merge(try rows.context.rows(of: Array(found))) { $1 }
@@ -133,14 +162,20 @@ package struct CascadeTargets {
     let targets: [ManagedObjectID]
   }
 
-  /// The branches of records that may lead to a staying record.
+  /// The branches of records that may lead to a staying record, or to a record of a hierarchy.
   ///
-  /// - Parameter owners: The records by entity.
-  private func branches(from owners: [EntityDescription: [ManagedObjectID]]) throws -> [Branch] {
+  /// - Parameters:
+  ///   - owners: The records by entity.
+  ///   - further: The roots of the hierarchies.
+  private func branches(
+    from owners: [EntityDescription: [ManagedObjectID]], to further: Set<EntityDescription>
+  ) throws -> [Branch] {
     var branches: [Branch] = []
     for (entity, ids) in owners {
       for relationship in entity.relationships {
-        guard relationship.deleteRule == .cascade, leadsToKept(relationship) else { continue }
+        guard relationship.deleteRule == .cascade,
+          relationship.destination.reachesByCascades({ isCovered($0) || further.contains($0.root) })
+        else { continue }
         for (owner, destinations) in try targets(of: relationship, from: ids) {
           branches.append(Branch(owner: owner, relationship: relationship, targets: destinations))
         }
@@ -158,11 +193,9 @@ package struct CascadeTargets {
     return target[slot] != .reference(owner)
   }
 
-  /// Whether cascades over a relationship may reach a record of the input's hierarchy, a linked or a protected record.
-  private func leadsToKept(_ relationship: RelationshipDescription) -> Bool {
-    relationship.destination.reachesByCascades {
-      $0.root === rows.entity.root || linkedRoots.contains($0.root) || protection?.covers($0) == true
-    }
+  /// Whether records of an entity may be of the input, linked or protected.
+  private func isCovered(_ entity: EntityDescription) -> Bool {
+    entity.root === rows.entity.root || linkedRoots.contains(entity.root) || protection?.covers(entity) == true
   }
 
   /// The targets of a relationship, with the unsaved changes of the context, by owner.

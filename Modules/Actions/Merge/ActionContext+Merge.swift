@@ -14,6 +14,9 @@ extension ActionContext {
   /// its relationship back is required, its owner stays too, and so does each record that a staying record requires.
   /// Such a record counts as skipped.
   ///
+  /// These rules concern the records that cascades reach. The deletion of a record that another record requires fails the
+  /// merge, which changes nothing then, with ``ErrorCode/validationFailed`` or ``ErrorCode/deleteDenied``.
+  ///
   /// An object with a new key is inserted itself, so it must not belong to a context. From other objects, the merge copies
   /// the attributes that differ, and no relationships. The order of the objects does not matter, and a second merge of the
   /// same objects writes nothing.

@@ -54,6 +54,9 @@ public struct PendingEdit: Sendable {
   /// Whether a request with the edit was sent, and no reply has decided over it: the request is on its way, or its
   /// reply was lost.
   package var isUnanswered = false
+  /// Whether the edit has the kind `update`, and is the insert of the record, which the server has confirmed since the
+  /// request for the input. Lists of other records in the input may be from before the insert.
+  package var isConfirmedInsert = false
 
   /// Makes an edit of a record.
   public init(

@@ -43,8 +43,8 @@ struct Confirmation: Sendable {
     self.init(
       of: Subject(store: store, record: step.record), entityName: step.head.entityName, step.kind, step.members,
       step.identity)
-    // Only updates have outdated values: a page with the inserted record is newer than the insert, and a deletion is
-    // kept whole.
+    // Only updates have outdated values: a page with the inserted record is newer than the insert, although lists of
+    // other records in the page may be older, and a deletion is kept whole.
     guard kind == .update else { return }
     let last = Dictionary(step.changes.map { ($0.name, $0.value) }) { _, last in last }
     for change in step.entries.flatMap(\.changes) {

@@ -91,6 +91,7 @@ extension PendingEdit {
         outdated[present.name, default: []].insert(present.value)
       }
     }
+    if confirmation.kind == .insert { isConfirmedInsert = true }
     let omittedNames = confirmation.omittedNames.map { entity.property(recordedAs: $0)?.name ?? $0 }
     changed.formUnion(omittedNames)
     serverAssigned.subtract(omittedNames)

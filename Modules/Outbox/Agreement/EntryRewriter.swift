@@ -124,13 +124,18 @@ struct EntryRewriter {
   }
 
   /// Removes properties from inserts and updates, and deletes updates without a remaining property. If an entry
-  /// changed, the first remaining entry gets a new idempotency key, because the server has not seen this edit yet.
+  /// changed, the first remaining entry gets a new idempotency key, because the server has not seen this edit yet. The
+  /// remaining entries name the record by the key from before the removed changes.
   ///
   /// - Returns: The remaining entries.
   func remove(_ names: Set<String>, from entries: [OutboxEntryRecord]) throws -> [OutboxEntryRecord] {
     guard !names.isEmpty else { return entries }
     var remaining: [OutboxEntryRecord] = []
     var isChanged = false
+    var formerKey: [String: AttributeValue] = [:]
+    if let firstEntry = entries.first, firstEntry.kind != .insert {
+      formerKey = try decoded(firstEntry).identity.filter { names.contains($0.key) && !$0.value.isNull }
+    }
     for record in entries {
       let entry = try decoded(record)
       let changes = entry.changes.filter { !names.contains($0.name) }
@@ -148,8 +153,24 @@ struct EntryRewriter {
         remaining.append(record)
       }
     }
+    // Without the removed changes, the server knows the record by the key from before them.
+    if isChanged { try identify(remaining, by: formerKey) }
     if isChanged, let firstEntry = remaining.first { firstEntry.renewKey() }
     return remaining
+  }
+
+  /// Names the record of entries by other values of its key. Values of other properties have no effect.
+  func identify(_ entries: [OutboxEntryRecord], by values: [String: AttributeValue]) throws {
+    guard !values.isEmpty else { return }
+    for record in entries {
+      let former = try decoded(record).identity
+      let identity = former.merging(values.filter { former[$0.key] != nil }) { $1 }
+      guard identity != former else { continue }
+      let fields = identity.sorted { $0.key < $1.key }.map { name, value in
+        EntryFormat.Field(name: name, base: nil, value: .value(value))
+      }
+      record.identity = EntryWriter.identity(fields)
+    }
   }
 
   /// Replaces the base of each property by the server's value. Changes only the first entry with the property: a later

@@ -126,7 +126,9 @@ struct ConflictResolver {
         let members = try entries.flatMap { try rewriter.decoded($0).members }
         try context.takeBack(members.filter { names.contains($0.name) }, of: object, forwarding: entityNames)
       }
-      rewriter.makePending(try rewriter.remove(names, from: entries))
+      let remaining = try rewriter.remove(names, from: entries)
+      try rewriter.identify(remaining, by: server.filter { names.contains($0.key) && !$0.value.isNull })
+      rewriter.makePending(remaining)
     case .values(let values):
       // The change of the object is recorded, as an edit on top of the rebased entries.
       context.recordsChanges = true

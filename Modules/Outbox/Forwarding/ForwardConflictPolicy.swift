@@ -25,7 +25,8 @@ public struct ForwardConflictPolicy: Sendable {
     /// relationships. A service that sends each change once sends no such page: request the record, for example with
     /// `read` of a refresher, or let the policy decide otherwise about edits of orders and deletions.
     case acceptServer
-    /// The edit is sent again, with a new idempotency key, and with the server's values as ``ForwardRequest/base``.
+    /// The edit is sent again, with a new idempotency key, and with the server's values of the changed attributes as
+    /// ``ForwardRequest/base``. An insert has no base.
     /// After the last attempt of ``ForwardOptions/retry`` the edit is parked instead.
     case sendAgain
   }

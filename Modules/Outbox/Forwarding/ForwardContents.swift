@@ -15,7 +15,12 @@ struct ForwardContents {
   }
 
   /// Reads the keys of all records that the steps refer to.
-  init(of steps: [OutboxStep], outbox: Outbox, context: ManagedObjectContext) throws {
+  ///
+  /// - Parameter selection: The search that found the steps. If the context still reads the state of the stores in which
+  ///   the search has read all entries and an empty log, related records without entries cost no read but their own.
+  init(
+    of steps: [OutboxStep], foundBy selection: OutboxSelection, outbox: Outbox, context: ManagedObjectContext
+  ) throws {
     coordinator = outbox.coordinator
     var ids: [ManagedObjectID: RelatedRecord] = [:]
     for step in steps {
@@ -25,7 +30,7 @@ struct ForwardContents {
         ids[id] = RelatedRecord(store: store.identifier, record: record)
       }
     }
-    if !ids.isEmpty { try readKeys(of: ids, outbox, context) }
+    if !ids.isEmpty { try readKeys(of: ids, foundBy: selection, outbox, context) }
     try readAssigned(of: steps.filter { $0.kind == .update }, in: context)
   }
 
@@ -44,22 +49,28 @@ struct ForwardContents {
   /// Reads the keys by which the server knows records: those of the first unsent edit of each record, or the present ones
   /// of a record without unsent edits.
   ///
-  /// A user may have changed a key, or deleted a record, since the search. The records are read before the log, and the
-  /// log before the entries, because its records may become entries in between: a change that the record shows is in one
-  /// of them.
+  /// A user may have changed a key, or deleted a record, since the entries were made. The records are read before the
+  /// log, and the log before the entries, because its records may become entries in between: a change that the record
+  /// shows is in one of them.
   private mutating func readKeys(
-    of ids: [ManagedObjectID: RelatedRecord], _ outbox: Outbox, _ context: ManagedObjectContext
+    of ids: [ManagedObjectID: RelatedRecord], foundBy selection: OutboxSelection, _ outbox: Outbox,
+    _ context: ManagedObjectContext
   ) throws {
     let present = try context.existingObjects(with: Array(ids.keys)).mapValues { try Self.keys(of: $0) }
     let decoder = EntryDecoder(coordinator: coordinator)
     let names = RecordedNames(in: context, of: coordinator)
     var firstEntries: [ManagedObjectID: OutboxEntry] = [:]
-    try context.forEachLoggedChange { change, save in
-      guard let id = names.objectID(of: change.record, in: save.id), ids[id] != nil else { return }
-      let isFirst = firstEntries[id].map { $0.sequence > change.sequence } ?? true
-      if isFirst { firstEntries[id] = decoder.entry(change, of: save) }
+    if !selection.hasEmptyLog {
+      try context.forEachLoggedChange { change, save in
+        guard let id = names.objectID(of: change.record, in: save.id), ids[id] != nil else { return }
+        let isFirst = firstEntries[id].map { $0.sequence > change.sequence } ?? true
+        if isFirst { firstEntries[id] = decoder.entry(change, of: save) }
+      }
     }
-    for (root, group) in Dictionary(grouping: ids.keys, by: \.entity.root) {
+    let knowsAllEntries = selection.hasEmptyLog && selection.isComplete
+    let recordsWithEntries = knowsAllEntries ? Set(selection.nodes.lazy.map(\.record)) : nil
+    let edited = ids.filter { recordsWithEntries?.contains($0.value.record) ?? true }
+    for (root, group) in Dictionary(grouping: edited.keys, by: \.entity.root) {
       let entries = try outbox.entries(ofKeys: group.map(\.key), root: root, in: context)
       for id in group {
         if let entry = entries[id.key]?.first(where: { $0.recordID == id }) { firstEntries[id] = entry }

@@ -172,11 +172,6 @@ extension ForwardRunner {
       flights[head] = nil
       refusedHeads.remove(head)
       updateBacklog(after: settlement, hadClaim: hadClaim)
-      if let values = settlement.serverValues {
-        serverValues[head] = values
-      } else if settlement.endsEdit {
-        serverValues[head] = nil
-      }
       let wasSent = sentHeads.remove(head) != nil
       forwarding.updateStatistics { statistics in
         if wasSent { statistics.inFlight -= 1 }
@@ -251,12 +246,4 @@ extension ForwardSettlement {
 
   /// Whether the first entry is parked without further changes.
   fileprivate var parks: Bool { if case .park = consequence { true } else { false } }
-
-  /// Whether no further attempt follows without the user.
-  fileprivate var endsEdit: Bool {
-    switch consequence {
-    case .remove, .restore, .park, .keepConflict: true
-    case .again, .renew, .release: false
-    }
-  }
 }

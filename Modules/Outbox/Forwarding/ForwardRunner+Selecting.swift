@@ -43,7 +43,7 @@ extension ForwardRunner {
     let search = ForwardSearch(
       outbox: outbox, forwarding: forwarding, options: options, claimant: claimant, admission: admission,
       stores: searchedStores, freeCalls: options.concurrency + options.lookahead - calls.count - waitingCalls.count,
-      serverValues: serverValues, flights: flights, exhausted: breaker.exhausted, backlog: backlog,
+      flights: flights, exhausted: breaker.exhausted, backlog: backlog,
       surplus: admission == .all ? surplus : OutboxSurplus())
     return try await run(search)
   }

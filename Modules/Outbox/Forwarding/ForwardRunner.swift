@@ -30,8 +30,6 @@ actor ForwardRunner {
   var outcomes: [ForwardOutcome] = []
   /// The claimed entries of the edits whose results the store has refused, until the edits are settled.
   var refusedHeads: Set<ManagedObjectID> = []
-  /// The server's values for edits sent again after a conflict, by the claimed entry.
-  var serverValues: [ManagedObjectID: [String: AttributeValue]] = [:]
   /// Whether the next turn searches without a message, because more entries may be ready.
   var hasMore = false
   /// The sendable records that the last search has found beyond its requests.

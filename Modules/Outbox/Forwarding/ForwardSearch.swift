@@ -44,8 +44,6 @@ struct ForwardSearch: Sendable {
   var stores: Set<StoreIdentifier>?
   /// The number of further calls beside the running and the waiting calls.
   var freeCalls: Int
-  /// The values that the server has sent for edits, by the first entries of the edits.
-  let serverValues: [ManagedObjectID: [String: AttributeValue]]
   /// The claimed edits, by their first entries.
   let flights: [ManagedObjectID: ForwardFlight]
   /// The edits that wait for the server after the last attempt of the policy, by their first entries.
@@ -68,14 +66,10 @@ struct ForwardSearch: Sendable {
   func run(in context: ManagedObjectContext) throws -> Selection {
     let now = outbox.options.now()
     if limit > 0 { try outbox.makeEntries(in: stores) }
-    var found = try outbox.selection(from: surplus, in: context, at: now, limit: limit)
-    let readsEntries = found.steps.isEmpty
-    if readsEntries { found = try readEntries(at: now, in: context) }
-    if admission == .probe { found.steps = probe(of: found.steps) }
-    var plan = ForwardCallPlan(limit: callLimit, forwarding: forwarding, model: outbox.coordinator.managedObjectModel)
-    for step in found.steps { plan.add(step.repeatingUnansweredRequest) }
+    // The keys of the requests are read with the entries: a record may show a later key, which the server does not know.
+    var (found, plan, contents, readsEntries) = try context.withSnapshot { try find(at: now, in: context) }
     let claimed = try claim(plan.steps, found, at: now, in: context)
-    try fill(&plan, with: claimed, in: context)
+    try fill(&plan, with: claimed, contents, in: context)
     // A merge or another forwarder has changed the entries of a lost claim, so that the next search reads them again.
     let hasLostClaims = claimed.count < plan.steps.count
     var selection = Selection(calls: plan.calls, unsendable: plan.unsendable)
@@ -105,6 +99,20 @@ struct ForwardSearch: Sendable {
     guard !found.steps.isEmpty else { return false }
     // The requests that the search has left to another program counted against the limit.
     return admission == .probe || found.steps.count + found.left.count >= limit
+  }
+
+  /// Finds the requests to claim, and reads the keys that they name.
+  private func find(
+    at now: Date, in context: ManagedObjectContext
+  ) throws -> (found: OutboxSelection, plan: ForwardCallPlan, contents: ForwardContents, readsEntries: Bool) {
+    var found = try outbox.selection(from: surplus, in: context, at: now, limit: limit)
+    let readsEntries = found.steps.isEmpty
+    if readsEntries { found = try readEntries(at: now, in: context) }
+    if admission == .probe { found.steps = probe(of: found.steps) }
+    var plan = ForwardCallPlan(limit: callLimit, forwarding: forwarding, model: outbox.coordinator.managedObjectModel)
+    for step in found.steps { plan.add(step.repeatingUnansweredRequest) }
+    let contents = try ForwardContents(of: plan.steps, foundBy: found, outbox: outbox, context: context)
+    return (found, plan, contents, readsEntries)
   }
 
   /// Reads the entries from the oldest on, until enough requests are found.
@@ -140,18 +148,11 @@ struct ForwardSearch: Sendable {
 
   /// Gives the calls of a plan the contents of the claimed requests.
   private func fill(
-    _ plan: inout ForwardCallPlan, with claimed: [OutboxStep], in context: ManagedObjectContext
+    _ plan: inout ForwardCallPlan, with claimed: [OutboxStep], _ contents: ForwardContents,
+    in context: ManagedObjectContext
   ) throws {
-    let loaded = try claimed.map { try outbox.loaded($0, in: context) }
-    let contents = try ForwardContents(of: loaded, outbox: outbox, context: context)
-    for step in loaded {
-      var content = contents.content(of: step)
-      if let values = serverValues[step.head.id] {
-        // The values that the server assigns are no bases: `assigned` has those of the record or of its deletion.
-        let assigned = outbox.coordinator.managedObjectModel.entitiesByName[content.entityName]?.serverAssignedNames
-        content.base.merge(values.filter { assigned?.contains($0.key) != true }) { _, server in server }
-      }
-      plan.fill(ForwardFlight(step: step, content: content))
+    for step in try claimed.map({ try outbox.loaded($0, in: context) }) {
+      plan.fill(ForwardFlight(step: step, content: contents.content(of: step)))
     }
   }
 

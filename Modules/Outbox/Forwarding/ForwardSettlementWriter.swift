@@ -79,8 +79,9 @@ struct ForwardSettlementWriter: Sendable {
 
   // MARK: Conflicts
 
-  /// Bases an edit that is sent again on the server's values, for the case that a later run of the program or another
-  /// forwarder makes the next request. An insert has no bases, and the values that the server assigns are none.
+  /// Bases an edit that is sent again on the server's values. The entries have the bases, because every attempt under the
+  /// new key has the same ones, also in a later run of the program and by another forwarder. An insert has no bases, and
+  /// the values that the server assigns are none.
   private func rebase(
     _ record: OutboxEntryRecord, on values: [String: AttributeValue], of flight: ForwardFlight,
     in context: ManagedObjectContext

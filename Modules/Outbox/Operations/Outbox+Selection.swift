@@ -34,6 +34,8 @@ extension Outbox {
     var left: Set<StoredRecord> = []
     // The records among those left that wait for a key of another record.
     var waiting: Set<StoredRecord> = []
+    // A save ends the state of the stores in which the log was read.
+    var hasSaved = false
     var size = 1024
     while true {
       try reader.read(size)
@@ -49,20 +51,20 @@ extension Outbox {
         var surplus = OutboxSurplus(admitted, through: reader.knownEnd)
         var (selection, cancelled) = try take(limit, from: &surplus, of: reader, before: unread, in: context)
         // Without the new keys, all records may seem to wait for each other.
-        if reader.isAtEnd, !waiting.isEmpty, selection.hasNoRecords, cancelled.isEmpty, unread.unreadable.isEmpty {
-          let found = try candidates(
-            onlyRetried ? .max : limit, of: reader, without: left.subtracting(waiting), at: date, maximumDelay,
-            maximumLease
-          ) { try newKeys(of: $1, in: $0, foundBy: reader, before: unread, in: context) }
-          let allowed = found.filter { !unread.changes($0.ready.record) && ($0.ready.isRetried || !onlyRetried) }
-          (selection, cancelled) = try plan(
-            Array(allowed.prefix(limit)), through: reader.knownEnd, before: unread, in: context)
+        if reader.isAtEnd, selection.hasNoRecords, cancelled.isEmpty,
+          try !waiting.isEmpty || hasReplacedKeys(foundBy: reader, before: unread, in: context)
+        {
+          (selection, cancelled) = try requestsByNewKeys(
+            limit, of: reader, without: left.subtracting(waiting), onlyRetried: onlyRetried, at: date, maximumDelay,
+            maximumLease, before: unread, in: context)
         }
+        if !cancelled.isEmpty { hasSaved = true }
         let isChanged = try remove(cancelled, in: context)
         if !selection.steps.isEmpty || reader.isAtEnd && !isChanged && selection.left.isEmpty {
           let removed = Set(isChanged ? cancelled.map(\.id) : [])
           selection.nodes = reader.nodes.filter { !removed.contains($0.id) }
           selection.isComplete = reader.isAtEnd && unread.isEmpty
+          selection.hasEmptyLog = unread.isEmpty && !hasSaved
           selection.unreadable = unread.unreadable
           selection.holdsBack = admitted.count < ready.count
           selection.surplus = surplus
@@ -90,6 +92,7 @@ extension Outbox {
     guard limit > 0, !surplus.isEmpty else { return OutboxSelection() }
     let unread = try UnreadLog(in: context, except: readOnlyStores)
     var surplus = surplus
+    var hasSaved = false
     while !surplus.isEmpty {
       let candidates = surplus.take(limit).filter { !unread.changes($0.ready.record) }
       let end = min(surplus.end, unread.start - 1)
@@ -99,8 +102,10 @@ extension Outbox {
       try leaveOutKeyTakers(of: &selection, from: surplus, before: unread, in: context)
       let deferred = selection.steps.reduce(into: Set()) { $0.formUnion($1.stored($1.deferredReferences)) }
       try removeStepsBeforeInserts(from: &selection.steps, ignoring: deferred, in: context)
+      if !cancelled.isEmpty { hasSaved = true }
       let isChanged = try remove(cancelled, in: context)
       if !selection.steps.isEmpty {
+        selection.hasEmptyLog = unread.isEmpty && !hasSaved
         selection.surplus = surplus
         selection.unreadable = unread.unreadable
         return selection
@@ -138,6 +143,28 @@ extension Outbox {
       // The count doubles, so that the number of graphs does not grow with the number of waiting records.
       count *= 2
     }
+  }
+
+  /// The requests that a search with all new keys finds, and the entries without an effect.
+  ///
+  /// - Parameter left: The records whose requests are left to another program.
+  private func requestsByNewKeys(
+    _ limit: Int, of reader: NodeReader, without left: Set<StoredRecord>, onlyRetried: Bool, at date: Date,
+    _ maximumDelay: Duration?, _ maximumLease: Duration?, before unread: UnreadLog, in context: ManagedObjectContext
+  ) throws -> (selection: OutboxSelection, cancelled: [OutboxEntry]) {
+    let isDamaged = !unread.unreadable.isEmpty
+    let found = try candidates(
+      onlyRetried || isDamaged ? .max : limit, of: reader, without: left, at: date, maximumDelay, maximumLease
+    ) { try newKeys(of: $1, in: $0, foundBy: reader, before: unread, in: context) }
+    let allowed = found.filter { !unread.changes($0.ready.record) && ($0.ready.isRetried || !onlyRetried) }
+    // Some of the records may wait for an insert after the unreadable save, and must not hide the others.
+    var (selection, cancelled) = try plan(
+      isDamaged ? allowed : Array(allowed.prefix(limit)), through: reader.knownEnd, before: unread, in: context)
+    if isDamaged {
+      try removeStepsBeforeInserts(from: &selection.steps, ignoring: reader.records, in: context)
+      selection.steps = Array(selection.steps.prefix(limit))
+    }
+    return (selection, cancelled)
   }
 
   /// The sendable records of all stores.

@@ -76,6 +76,17 @@ extension Outbox {
     return try updates.newKeys(of: Array(CausalGraph(nodes).keyTakers))
   }
 
+  /// Whether a new record waits for the key of its insert although its request has the key of a later update. Reads the
+  /// entries of the new records with updates that wait so.
+  func hasReplacedKeys(
+    foundBy reader: NodeReader, before unread: UnreadLog, in context: ManagedObjectContext
+  ) throws -> Bool {
+    try reader.completeNodes.contains { store, nodes in
+      let updates = UpdateReader(outbox: self, store: store, end: reader.knownEnd, unread: unread, context: context)
+      return try !updates.newKeys(of: CausalGraph(nodes).waitingForFirstKeys).isEmpty
+    }
+  }
+
   /// The records that the selected requests name, by store.
   private func namedRecords(in selection: OutboxSelection) -> [StoreIdentifier: Set<OutboxRecord>] {
     var result: [StoreIdentifier: Set<OutboxRecord>] = [:]

@@ -108,13 +108,15 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Makes a context directly on the stores, under every strategy of the container. Its saves are not recorded.
+  /// Makes a context directly on the stores, under every strategy of the container. Its saves are not recorded. The view
+  /// follows them like those of background contexts: a reply changes records, and a decision of the user deletes some.
   ///
   /// - Parameter stores: The stores that the context reads; `nil` for all stores. A failure of another store does not
   ///   fail the context.
   func newContext(in stores: Set<StoreIdentifier>? = nil) -> ManagedObjectContext {
     let context = Self.newContext(on: coordinator)
     context.storeIdentifiers = stores
+    container.viewContext.followUnlessIndependent(context)
     return context
   }
 

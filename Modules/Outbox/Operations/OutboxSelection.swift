@@ -12,6 +12,9 @@ struct OutboxSelection {
   var nodes: [OutboxNode] = []
   /// Whether ``nodes`` are all entries of the stores, and the log has no readable save.
   var isComplete = false
+  /// Whether the log had no readable save when the search read the entries, and the search saved nothing in between. A
+  /// context with a snapshot still reads that state of the stores.
+  var hasEmptyLog = false
   /// The unreadable records of the log. The entries of later saves in their stores wait.
   var unreadable: Set<ManagedObjectID> = []
   /// Whether sendable records were left out, because only retried ones were wanted.

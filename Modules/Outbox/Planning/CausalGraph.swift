@@ -112,6 +112,8 @@ struct CausalGraph: Sendable {
   private let keyWaits: [OutboxRecord: Set<OutboxRecord>]
   /// The part of ``keyWaits`` for which the records wait.
   private let awaitedKeys: [OutboxRecord: Set<OutboxRecord>]
+  /// The new records that wait for the keys of their inserts although their requests may have the keys of later updates.
+  let waitingForFirstKeys: [OutboxRecord]
   /// For each record, the records to send before it.
   private let predecessors: [OutboxRecord: Set<OutboxRecord>]
   /// The circle of each record in a circle.
@@ -159,6 +161,7 @@ struct CausalGraph: Sendable {
     let strict = known.merging(awaitedKeys) { $0.union($1) }
     let predecessors = strict.merging(references) { $0.union($1) }
     self.owners = owners
+    waitingForFirstKeys = formerRecords.keys.filter { runs[$0]?.mayTakeKey == true }
     self.keyWaits = keyWaits
     self.awaitedKeys = awaitedKeys
     self.predecessors = predecessors

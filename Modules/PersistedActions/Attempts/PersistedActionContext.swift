@@ -64,15 +64,23 @@ public final class PersistedActionContext: Sendable {
   public func newContext() -> BackgroundContext { container.newBackgroundContext() }
 
   /// Makes a context for merges of records from another source, such as a server. Works only if the worker's container
-  /// is a `Connect`.
+  /// is a `Connect`. Its saves go to the stores that are attached at the time of the save: stop the worker before the
+  /// store of a user is detached.
   ///
-  /// - Throws: ``ErrorCode/illegalState`` for any other container.
+  /// - Throws: ``ErrorCode/illegalState`` for any other container; ``ErrorCode/storeDetached`` after the detachment of the
+  ///   action's store, because the store of another user may have taken its place.
   public func newActionContext() throws -> ActionContext {
     guard let connect = container as? any ActionContextMaking else {
       throw CoherenceError(
         .illegalState,
         "The worker's container is not a Connect, and only contexts of a Connect can merge; make the worker with a "
           + "Connect.")
+    }
+    guard store != nil else {
+      throw CoherenceError(
+        .storeDetached,
+        "The store of the action '\(handle.name)' was detached, and the records of the action belong to no other store; "
+          + "stop the worker before the store is detached.")
     }
     return connect.newActionContext()
   }

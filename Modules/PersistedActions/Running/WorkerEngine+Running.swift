@@ -39,7 +39,7 @@ extension WorkerEngine {
     if buffer.isEmpty { await measureWhenIdle() }
     // `buffer` may have actions again, because the measurement suspends. They need this slot: `startSlots` starts no
     // slot for them while this slot is counted.
-    guard let claim = buffer.popLast() else {
+    guard let claim = nextClaim() else {
       slotCount -= 1
       if !allWaitingClaimed, phase == .started { wakeSignal.send(readingStore: false) }
       resumeIdleWaiters()
@@ -55,6 +55,16 @@ extension WorkerEngine {
     let action = RunningAction(claim: claim, context: context)
     running[claim.id] = action
     return action
+  }
+
+  /// Removes the next claim from the buffer, and the claims before it whose stores were detached since they were claimed,
+  /// as at the logout of a user. Their actions do not begin here: another worker with the store runs them after the lease.
+  private func nextClaim() -> ActionClaim? {
+    while let claim = buffer.popLast() {
+      guard let store = claim.recordID.storeIdentifier, repository.coordinator.persistentStore(with: store) == nil
+      else { return claim }
+    }
+    return nil
   }
 
   /// The end of an attempt, as the slot reports it to the actor.

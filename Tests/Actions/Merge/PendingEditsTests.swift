@@ -60,6 +60,23 @@ struct PendingEditsTests {
   }
 
   @Test(arguments: Backend.available)
+  func `the lack of a record that an update has moved into the filter of a merge is no deletion by the server`(
+    backend: Backend
+  ) throws {
+    let stack = try MergeStack.pending(backend, source, names: [1: "here", 2: "here", 3: "here", 4: "there"])
+    let noted = PendingEdit(of: try stack.artistID(2), .update, changed: ["note"], base: ["note": .null])
+    source.add(try stack.renamed(1, from: "there"), noted)
+    let here = FetchPredicate.comparison(.path(PropertyPath("name")), .equal, .value(.string("here")))
+    let result = try stack.merge([], into: "Artist", within: here, options: options(.keepLocal, .replace))
+    #expect(result.keptEdits == 2 && result.pendingConflicts == 1)
+    #expect(source.decisions.map(\.edit.recordID) == [noted.recordID])
+    #expect(try stack.names() == [1: "here", 2: "here", 4: "there"])
+    // With the policy `server`, the deletion wins over the edit of a record that the input would name.
+    try stack.merge([], into: "Artist", within: here, options: options(.server, .replace))
+    #expect(try stack.names() == [1: "here", 4: "there"])
+  }
+
+  @Test(arguments: Backend.available)
   func `without a source of pending edits the server wins`(backend: Backend) throws {
     let stack = try MergeStack.pending(backend, source, names: [1: "edited", 3: "edited"])
     source.add(try stack.renamed(1, from: "old"), try stack.renamed(3, from: "old"))

@@ -232,6 +232,11 @@ struct PendingLinksTests {
     #expect(second.counts == MergeResult.with(inserted: 1, updated: 1) && second.keptEdits == 2)
     #expect(try guests() == [1: nil, 2: 7, 3: nil])
     #expect(try stack.values(of: "Seat", "name", by: "id", as: (Int64, String).self)[2] == "B")
+    // The server has confirmed the move since the request for the page.
+    source.add(PendingEdit(of: guest, .update, outdated: ["seat": [.null]], isConfirmed: true))
+    let third = try stack.merge([seat(1, .one(7)), seat(2, .none, name: "B")], into: "Seat", options: MergeOptions())
+    #expect(third.keptEdits == 2)
+    #expect(try guests() == [1: nil, 2: 7, 3: nil])
   }
 
   @Test(arguments: Backend.available)

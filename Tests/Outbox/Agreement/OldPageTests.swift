@@ -230,6 +230,40 @@ struct OldPageTests {
     #expect(try folder() == "F")
   }
 
+  @Test(arguments: Backend.available, Merging.allCases)
+  func `a new note stays in its folder when an old page lists the former notes of the folder`(
+    _ backend: Backend, _ merging: Merging
+  ) async throws {
+    let stage = try await Stage(backend, merging)
+    try stage.stack.insertFolders()
+    #expect(try await stage.stack.forwardAll() == 0)
+    stage.passTime()
+    let requestedAt = ContinuousClock.now
+    try stage.stack.edit { context in
+      let note = try Note(context: context)
+      (note.id, note.title) = ("local-B", "B")
+      note.folder = try NoteStack.note("A", in: context).folder
+    }
+    #expect(try await stage.stack.forwardAll() == 0)
+    let (folder, former) = try stage.stack.read { context in
+      let note = try NoteStack.note("A", in: context)
+      return (note.folder?.id ?? "", note.id)
+    }
+    func merge(requestedAt: ContinuousClock.Instant) throws {
+      let context = stage.newActionContext()
+      let model = try #require(context.persistentStoreCoordinator?.managedObjectModel)
+      _ = try context.merge(
+        records: [MergeRecord(["id": folder], links: ["notes": .many([MergeKey(former)])])],
+        for: model.entity(named: NoteFolder.entityName), options: MergeOptions(requestedAt: requestedAt))
+    }
+    func folderName() throws -> String? { try stage.stack.read { try NoteStack.note("B", in: $0).folder?.name } }
+    try merge(requestedAt: requestedAt)
+    #expect(try folderName() == "F")
+    stage.passTime()
+    try merge(requestedAt: .now)
+    #expect(try folderName() == nil)
+  }
+
   @Test(arguments: Backend.availableSQL)
   func `an old page with a former value in the type of a later model restores no value`(_ backend: Backend) async throws
   {

@@ -36,16 +36,16 @@ struct InterleavedEditTests {
     #expect(await stack.server.records.isEmpty)
   }
 
-  @Test(arguments: Backend.available)
-  func `a request names a record by the key that the server knows, though the user changes the key after the claim`(
-    _ backend: Backend
+  @Test(arguments: Backend.available, [1, 2])
+  func `a request names a record by the key that the server knows, though the user changes the key around the claim`(
+    _ backend: Backend, saves: Int
   ) async throws {
     let stack = try NoteStack(backend)
     try stack.insertFolders()
     #expect(try await stack.forwardAll() == 0)
     try stack.move(to: "G")
     // The first save makes the entry, and the second one claims it.
-    stack.outbox.coordinator.observer = Interruption(after: 2, .save) {
+    stack.outbox.coordinator.observer = Interruption(after: saves, .save) {
       try? stack.edit { context in
         for folder in try context.fetch(FetchRequest(NoteFolder.self)) { folder.id = "new-\(folder.name)" }
       }
@@ -55,6 +55,37 @@ struct InterleavedEditTests {
     let calls = await stack.server.calls.dropFirst(3)
     #expect(calls.map(\.kind) == [.update, .update, .update])
     #expect(calls.first?.folder == folders.first.map { AttributeValue.string($0) })
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `a request reads neither the log nor the entries of a named record without unsent edits`(
+    _ backend: Backend, isEdited: Bool
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertFolders()
+    #expect(try await stack.forwardAll() == 0)
+    try stack.move(to: "G")
+    if isEdited {
+      try stack.edit { context in
+        for folder in try context.fetch(FetchRequest(NoteFolder.self)) { folder.name += "2" }
+      }
+    }
+    try stack.outbox.makeEntries()
+    let operations = OperationLog()
+    stack.outbox.coordinator.observer = operations
+    let context = stack.outbox.newContext()
+    let count = try context.performAndWait {
+      try context.withSnapshot {
+        let found = try stack.outbox.selection(in: context, at: stack.time.date, limit: 1)
+        let before = operations.count(.fetch)
+        let contents = try ForwardContents(of: found.steps, foundBy: found, outbox: stack.outbox, context: context)
+        let step = try #require(found.steps.first)
+        let reference = contents.content(of: step).references["folder"] ?? nil
+        #expect(reference?.keys.isEmpty == false)
+        return operations.count(.fetch) - before
+      }
+    }
+    #expect(count == (isEdited ? 1 : 0))
   }
 
   @Test(arguments: Backend.available)

@@ -1,5 +1,5 @@
 import CoherenceCore
-import CoherenceOutbox
+@testable import CoherenceOutbox
 import CoherenceStrategies
 import Foundation
 import Testing
@@ -182,6 +182,33 @@ struct MovingKeyTests {
     #expect(try stack.ids() == ["A": "s1"])
   }
 
+  @Test(arguments: Backend.available, ["s1", "s9", nil] as [String?])
+  func `an edit behind a conflict over the key names the record by the server's key that the user keeps`(
+    _ backend: Backend, reportedKey: String?
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.id = "k1" }
+    let conflict: ForwardAnswer
+    if let reportedKey {
+      conflict = .conflict(["id": reportedKey])
+    } else {
+      conflict = .conflict(["revision": Int64(2)])
+    }
+    await stack.server.script(.answer(conflict), .answer(.accepted))
+    #expect(try await stack.forwardAll() == 1)
+    try stack.change("A") { $0.rank = 6 }
+    let found = try #require(try await stack.outbox.conflicts().first)
+    try await stack.outbox.resolve(found.id, keeping: .server)
+    #expect(try await stack.forwardAll() == 0)
+    let key = reportedKey ?? "s1"
+    let calls = await stack.server.calls
+    #expect(calls.dropFirst().compactMap(\.id) == [.string("s1"), .string(key)])
+    #expect(calls.last?.values["rank"] == .int(6))
+    #expect(try stack.ids() == ["A": key])
+  }
+
   @Test(arguments: Backend.available, [true, false])
   func `a new record with the key of an earlier update is no copy of the record that has given the key up again`(
     _ backend: Backend, deletes: Bool
@@ -205,8 +232,27 @@ struct MovingKeyTests {
   }
 
   @Test(arguments: Backend.available)
-  func `records that seem to wait for each other by the first key of a new record are sent by its last key`(
+  func `a new record that has given its first key up does not wait for the record that had the key before`(
     _ backend: Backend
+  ) async throws {
+    let stack = try NoteStack(backend)
+    try stack.insertNote("A")
+    try await stack.forwardAll()
+    try stack.change("A") { $0.id = "moved" }
+    await stack.server.script(.answer(.rejected(ServerRefusal())))
+    #expect(try await stack.forwardAll() == 1)
+    try insertNote("B", id: "s1", in: stack)
+    #expect(try await stack.forwardAll() == 2)
+    try stack.change("B") { $0.id = "b1" }
+    #expect(try await stack.forwardAll() == 1)
+    let calls = await stack.server.calls
+    #expect(calls.map(\.kind) == [.insert, .update, .insert])
+    #expect(calls.last?.values["id"] == .string("b1"))
+  }
+
+  @Test(arguments: Backend.available, [false, true])
+  func `records that seem to wait for each other by the first key of a new record are sent by its last key`(
+    _ backend: Backend, isBesideDamagedSave: Bool
   ) async throws {
     let stack = try NoteStack(backend)
     try stack.insertFolders()
@@ -229,11 +275,27 @@ struct MovingKeyTests {
       notes[0].folder?.id = "h1"
       (notes[0].id, notes[1].id) = (notes[1].id, "b1")
     }
-    #expect(try await stack.forwardAll() == 0)
+    if isBesideDamagedSave {
+      try stack.outbox.makeEntries()
+      try stack.insertNote("C")
+      try damageLog(of: stack)
+    }
+    #expect(try await stack.forwardAll() == (isBesideDamagedSave ? 1 : 0))
     let calls = await stack.server.calls.dropFirst(4)
     #expect(calls.map(\.kind) == [.insert, .update, .update, .delete])
     let ids = calls.map { $0.values["id"] }
     #expect(ids[1] == .string("b1") && ids[2] == calls.dropFirst().first?.id)
+  }
+
+  /// Damages the stored bytes of the records of the log.
+  private func damageLog(of stack: NoteStack) throws {
+    let context = stack.outbox.newContext()
+    try context.performAndWait {
+      for log in try context.fetch(FetchRequest(OutboxLogRecord.self)) {
+        try log.setAttributeValue(.data(Data(log.payload.dropLast(3))), for: "payload")
+      }
+      try context.save()
+    }
   }
 
   /// Gives the folder "F" the key "f1".

@@ -14,9 +14,10 @@ extension ActionContext {
   /// ```
   ///
   /// After an error of a page, or after cancellation, the last save is left out. Earlier pages stay merged, and all
-  /// pages can be merged again. A record on two pages gets the values of the later page. With the mode
-  /// ``MergeOptions/Mode/replace``, the keys of all pages stay in memory until the end, and so do the identifiers of
-  /// linked records that the deletion may reach.
+  /// pages can be merged again. A record on two pages gets the values of the later page, and a link gives way to a link
+  /// of a later page that contradicts it: the service has changed the record between the requests. Links of one page
+  /// must not contradict each other. With the mode ``MergeOptions/Mode/replace``, the keys of all pages stay in memory
+  /// until the end, and so do the identifiers of linked records that the deletion may reach.
   ///
   /// A page waits for later pages, and is merged and saved together with them, when it links to a missing record, or
   /// takes a unique value of a stored record: a later page may contain the missing record, or the new value of the

@@ -2,34 +2,45 @@ import CoherenceCore
 
 extension [[MergeRecord]] {
   /// The records of successive pages, as the records of one page. A record on two pages has the values and links of the
-  /// later page, and those of the earlier page that the later one does not contain. Several records with one key on the
-  /// same page stay several records, which the options of the merge concern.
+  /// later page, and those of the earlier page that the later one does not contain. A link that contradicts a link of a
+  /// later page gives way to it. Several records with one key on the same page stay several records, which the options of
+  /// the merge concern.
   ///
   /// - Parameter duplicates: The policy of the merge for several records with one key. The record that it chooses on a
   ///   page continues the record of the earlier pages.
   func combined(_ layout: MergeLayout, _ duplicates: MergeOptions.DuplicatePolicy) throws -> [MergeRecord] {
     guard count > 1 else { return first ?? [] }
+    let names = layout.relationships.map(\.name)
     var records: [MergeRecord] = []
+    // The numbers of the pages that the links of the records are from.
+    var linkPages: [[String: Int]] = []
     var indexes: [MergeKey: Int] = [:]
-    for page in self {
+    for (number, page) in enumerated() {
       var pageIndexes: [MergeKey: Int] = [:]
       // The records as the earlier pages have them, of the keys on this page.
-      var formerRecords: [MergeKey: MergeRecord] = [:]
+      var formerRecords: [MergeKey: (record: MergeRecord, linkPages: [String: Int])] = [:]
       for (record, key) in zip(page, try page.keys(layout)) {
+        let ownPages = record.linkPages(names, number)
         if !key.isIncomplete, pageIndexes[key] == nil, let index = indexes[key] {
-          formerRecords[key] = records[index]
+          formerRecords[key] = (records[index], linkPages[index])
           records[index].update(from: record)
+          linkPages[index].merge(ownPages) { $1 }
           pageIndexes[key] = index
         } else {
           if !key.isIncomplete, pageIndexes[key] == nil || duplicates == .lastWins { pageIndexes[key] = records.count }
           var combined = duplicates == .lastWins ? formerRecords[key] : nil
-          combined?.update(from: record)
-          records.append(combined ?? record)
+          combined?.record.update(from: record)
+          combined?.linkPages.merge(ownPages) { $1 }
+          records.append(combined?.record ?? record)
+          linkPages.append(combined?.linkPages ?? ownPages)
         }
       }
       indexes.merge(pageIndexes) { $1 }
     }
-    return records
+    if names.isEmpty { return records }
+    var links = try PagedLinks(records, from: linkPages, layout, duplicates)
+    try links.resolve()
+    return links.records
   }
 }
 
@@ -52,6 +63,13 @@ extension MergeRecord {
     for name in later.values.keys { links[name] = nil }
     values.merge(later.values) { $1 }
     links.merge(later.links) { $1 }
+  }
+
+  /// The number of the record's page, by the names of the relationships that the record links.
+  fileprivate func linkPages(_ names: [String], _ page: Int) -> [String: Int] {
+    var pages: [String: Int] = [:]
+    for name in names where links[name] != nil || values[name] != nil { pages[name] = page }
+    return pages
   }
 }
 

@@ -121,7 +121,7 @@ extension PendingEdit {
   /// - Parameter inverse: The relationship of the member that leads to the owner.
   fileprivate func concerns(_ owner: ManagedObjectID, as inverse: RelationshipDescription?) -> Bool {
     guard let inverse else { return false }
-    if kind == .insert { return true }
+    if kind == .insert || isConfirmedInsert { return true }
     if inverse.isToMany { return members[inverse.name]?.contains(owner) == true }
     // The server has confirmed the change since the request for the input.
     return changed.contains(inverse.name) || outdated[inverse.name] != nil

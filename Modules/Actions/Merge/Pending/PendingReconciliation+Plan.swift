@@ -70,7 +70,7 @@ extension PendingReconciliation {
         remainder.updates.append(update)
       }
     }
-    remainder.deletes = planned.deletes.filter { allowsDelete(edits[$0.id]) }
+    remainder.deletes = try planned.deletes.filter { try allowsDelete($0, edits[$0.id]) }
     let updated = Set(planned.updates.map(\.index))
     try postpone(planned, edits, lists, partnerSlots, incoming)
     try decideOverMatches(besides: updated, incoming)
@@ -277,16 +277,17 @@ extension PendingReconciliation {
     if isComplete { endConflictsOfDeletions { !keys.contains($0) } }
     let ids = deletes.map(\.id).filter { pendingInserts[$0] == nil }
     let edits = try edits(of: ids, layout.entity).merging(pendingInserts) { first, _ in first }
-    return deletes.filter { allowsDelete(edits[$0.id]) }
+    return try deletes.filter { try allowsDelete($0, edits[$0.id]) }
   }
 
   /// Whether the merge may delete a record that the input does not contain. Counts a kept edit, postpones the deletion
-  /// until the reply to an edit, and decides over an edit that loses or becomes a conflict.
-  private func allowsDelete(_ edit: PendingEdit?) -> Bool {
+  /// until the reply to an edit, and decides over an edit that loses or becomes a conflict. Decides nothing over an edit
+  /// that has moved its record into the filter: the input would not name the record.
+  private func allowsDelete(_ row: Row, _ edit: PendingEdit?) throws -> Bool {
     guard let edit, edit.kind != .delete else { return true }
     // A record that the input only lacks may be newer than the input.
     if edit.isConfirmed, tombstones != nil { return true }
-    if edit.kind == .update, !edit.isFixed {
+    if edit.kind == .update, !edit.isFixed, try !isMovedIntoFilter(row, by: edit) {
       let isDeleted = policy == .server
       decide(
         over: edit, serverValues: nil, discarded: isDeleted ? edit.changed : [], isConflict: !isDeleted,

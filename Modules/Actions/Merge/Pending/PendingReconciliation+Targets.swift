@@ -88,13 +88,17 @@ extension PendingReconciliation {
     relationship.inverse?.slot != nil && source.covers(relationship.destination)
   }
 
-  /// The records whose pending edits change the reference that leads back.
+  /// The records whose pending edits change the reference that leads back, or whose confirmed edits have changed it since
+  /// the request for the input.
   private func editedTargets(
     _ ids: Set<ManagedObjectID>, of relationship: RelationshipDescription
   ) throws -> Set<ManagedObjectID> {
     guard let inverse = relationship.inverse else { return [] }
     let edits = try edits(of: ids.sorted { $0.key < $1.key }, relationship.destination)
-    return ids.filter { edits[$0]?.includes(inverse.name) == true }
+    return ids.filter { id in
+      guard let edit = edits[id] else { return false }
+      return edit.includes(inverse.name) || edit.outdated[inverse.name] != nil || edit.isConfirmedInsert
+    }
   }
 
   private static func existing(_ targets: [MergeTargets.Target]) -> [ManagedObjectID] {

@@ -29,6 +29,10 @@ final class PendingReconciliation {
   let isWhole: Bool
   /// Whether no record that the input lacks exists on the server, subentities included.
   let isComplete: Bool
+  /// The filter of the records that the input would name; `nil` without a filter, and for input with tombstones.
+  let filter: PreparedPredicate?
+  /// The names of the properties that the filter reads.
+  let filteredNames: Set<String>
   /// The pending inserts of the merge's entity, by record.
   private(set) var pendingInserts: [ManagedObjectID: PendingEdit] = [:]
   /// The pending updates of the merge's entity over which a conflict waits, by record.
@@ -81,6 +85,9 @@ final class PendingReconciliation {
     isComplete =
       isWhole && !scope.options.isPageOfWhole && scope.subsetFilter == nil
       && (scope.options.includesSubentities || layout.entity.subentities.isEmpty)
+    let subset = isCovered && tombstones == nil ? scope.subsetFilter : nil
+    filter = try subset.map { try PreparedPredicate($0, for: layout.entity) }
+    filteredNames = filter?.predicate.ownNames ?? []
     guard isCovered else { return }
     for edit in try edits(.insertsAndDeletions, layout.entity) {
       switch edit.kind {
