@@ -6,17 +6,20 @@ import Synchronization
 
 extension Workbench {
   private static let taskCounts = [1, 4, 16, 64, 256]
+  /// The durability of commits and the number of connections decide the measure, so that its title has both.
+  private static let placeOfServer =
+    "PostgreSQL, synchronous commits, a connection for each task or thread up to 64, 8 connections for 256 tasks"
 
   /// Measures small units of work by increasing numbers of tasks, in memory.
   func smallUnitsMeasure() -> Measure {
-    smallUnitsMeasure("units", "in memory", units: 20_000) {
+    smallUnitsMeasure("units", "in memory", units: 20_000) { _ in
       try UnitStore(StoreConfiguration(type: .inMemory), at: self.scratch.directory)
     }
   }
 
   /// The same in SQLite, without the commit's sync.
   func sqliteSmallUnitsMeasure() -> Measure {
-    smallUnitsMeasure("sqlite-units", "SQLite, synchronous off", units: 10_000) {
+    smallUnitsMeasure("sqlite-units", "SQLite, synchronous off", units: 10_000) { _ in
       let file = self.scratch.fresh()
       let options: [String: OptionValue] = [SQLiteOption.synchronous: "off"]
       let configuration = StoreConfiguration(fileName: file.lastPathComponent, type: .sqlite, options: options)
@@ -24,14 +27,18 @@ extension Workbench {
     }
   }
 
-  /// The same in PostgreSQL, against threads that send the same statements.
+  /// The same in PostgreSQL, against threads that send the same statements. Each commit waits for the disk, and the
+  /// commits of all connections wait together. So the store may open a connection for each task, as each thread has one.
+  /// The greatest number of tasks, without threads beside it, has a pool of the usual size.
   func smallUnitsMeasure(_ server: PostgreSQLServer) -> Measure {
     let units = 5_000
-    var measure = smallUnitsMeasure("postgresql-units", "PostgreSQL", units: units) {
-      let configuration = try StoreConfiguration.postgreSQL(at: server.url, schema: try server.makeSchema())
+    let counts = Self.taskCounts.dropLast()
+    var measure = smallUnitsMeasure("postgresql-units", Self.placeOfServer, units: units) { count in
+      var configuration = try StoreConfiguration.postgreSQL(at: server.url, schema: try server.makeSchema())
+      // One connection of the pool is reserved for saves.
+      if counts.contains(count) { configuration.options[PostgreSQLOption.poolSize] = .int(max(8, count + 1)) }
       return try UnitStore(configuration, at: self.scratch.directory)
     }
-    let counts = Self.taskCounts.dropLast()
     measure.sides += counts.map { count in
       Side(name: "libpq, \(count) threads", role: .raw) { try self.rawUnits(server, units, by: count) }
     }
@@ -40,14 +47,16 @@ extension Workbench {
   }
 
   private func smallUnitsMeasure(
-    _ name: String, _ place: String, units: Int, store: @escaping () throws -> UnitStore
+    _ name: String, _ place: String, units: Int, store: @escaping (_ count: Int) throws -> UnitStore
   ) -> Measure {
     Measure(
       name: name, title: "Fetch one, change it and save, each in a context of its own, \(place)", items: units,
       item: "unit",
       sides: Self.taskCounts.map { count in
         Side(name: "\(count) tasks", role: .ours) {
-          let store = try store()
+          let store = try store(count)
+          // Opens the store's connections and prepares its statements, as the other sides do before the measure.
+          _ = try store.run(count * 4, by: count)
           let sample = try store.run(units, by: count)
           try store.remove()
           return sample
@@ -64,6 +73,9 @@ extension Workbench {
       try connections[0].insertByCopy(PersonGenerator.people(1_024))
       try connections[0].execute("ALTER TABLE person ADD COLUMN version bigint DEFAULT 1")
       for connection in connections {
+        // The durability of the store's connections, whatever the default of the server is.
+        try connection.execute(
+          "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
         try connection.prepare("read", "SELECT \(RawPostgreSQL.columns) FROM person WHERE id = $1")
         try connection.prepare("write", "UPDATE person SET age = $2, version = version + 1 WHERE id = $1")
       }
